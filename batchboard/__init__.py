@@ -1,0 +1,1 @@
+"""Batchboard: a Kanban board over piles of similar work for a language model."""

@@ -1,0 +1,276 @@
+"""What each `manage.py batch …` does. One function a command; each returns the exit status."""
+
+import csv
+import json
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any, TextIO
+
+from rich.console import Console
+from rich.table import Table
+
+from batchboard import intake
+from batchboard.cli.options import run_options
+from batchboard.cli.refusals import DONE
+from batchboard.cli.watching import warn_without_worker, watch
+from batchboard.models import Batch, Limits, suggested_deadline
+from batchboard.summary import number, stamp, summary
+
+Options = dict[str, Any]
+messages = Console(stderr=True, highlight=False, soft_wrap=True)
+
+
+def estimate(options: Options) -> int:
+    definition = intake.read_task_file(Path(options["task_type"]).read_bytes())
+    with intake.open_items(options["items"], definition, sys.stdin.buffer) as items:
+        run = run_options(options)
+        found = intake.estimate(items, run)
+        count = items.sizes.total()
+    at_once = run.concurrency or Limits.objects.current().cap
+    deadline = suggested_deadline(count, at_once, run.item_timeout)
+    result = {
+        "items": count,
+        "estimate_usd": {"expected": number(found.expected), "worst": number(found.worst)},
+        "seconds": found.seconds,
+        "binding_limit": found.binding_limit,
+        "recommended_concurrency": found.recommended_concurrency,
+        "suggested_deadline": deadline,
+        "tokens": {"input": found.input_tokens, "output": found.output_tokens},
+        "basis": found.basis,
+    }
+    if options["json"]:
+        _line(result)
+        return DONE
+    console = Console(highlight=False)
+    console.print(f"{count:,} items: about ${found.expected:.4f}, at worst ${found.worst:.4f}")
+    console.print(f"~{found.seconds:g} s; {found.binding_limit} binds ({found.basis})")
+    console.print(f"Recommended N: {found.recommended_concurrency}; deadline: {deadline} s")
+    return DONE
+
+
+def run(options: Options) -> int:
+    definition = intake.read_task_file(Path(options["task_type"]).read_bytes())
+    with intake.open_items(options["items"], definition, sys.stdin.buffer) as items:
+        batch = intake.create(items, run_options(options), options["name"])
+    _warn_of_deadline(batch)
+    batch.start()
+    warn_without_worker(messages)
+    if not options["wait"]:
+        _say(options, {"id": batch.public_id, "state": batch.state, "items": batch.total},
+             f"{batch.public_id} {batch.state}: {batch.name}, {batch.total:,} items")  # fmt: skip
+        return DONE
+    if not options["json"]:
+        messages.print(f"{batch.public_id}: {batch.name}")
+    status = watch(batch, messages, quiet=bool(options["json"]))
+    _say(options, summary(batch), _outcome(batch))
+    return status
+
+
+def list_(options: Options) -> int:
+    limits = Limits.objects.current()
+    batches = Batch.objects.select_related("version__task_type").order_by("-id")
+    if options["json"]:
+        print(json.dumps([summary(batch, limits) for batch in batches]))
+        return DONE
+    table = Table("id", "state", "name", "done", "dead", "cost", box=None, pad_edge=False)
+    for batch in batches:
+        table.add_row(
+            batch.public_id,
+            f"{batch.state} (blocked: {batch.blocked})" if batch.blocked else batch.state,
+            batch.name,
+            f"{batch.ended:,} of {batch.total:,}",
+            str(batch.dead or ""),
+            f"${batch.cost:.4f}",
+        )
+    Console(highlight=False).print(table)
+    return DONE
+
+
+def show(options: Options) -> int:
+    batch = _find(options)
+    if options["json"]:
+        _line(summary(batch))
+        return DONE
+    console = Console(highlight=False)
+    console.print(_outcome(batch))
+    for name, value in summary(batch).items():
+        console.print(f"  {name}: {json.dumps(value)}", markup=False)
+    dead = batch.items.dead().order_by("position")
+    for item in dead[:20]:
+        console.print(f"  dead: {item.key}: {item.outcome}: {item.problem}", markup=False)
+    return DONE
+
+
+def pause(options: Options) -> int:
+    return _act(options, Batch.pause)
+
+
+def resume(options: Options) -> int:
+    return _act(options, Batch.resume)
+
+
+def cancel(options: Options) -> int:
+    return _act(options, Batch.cancel)
+
+
+def retry(options: Options) -> int:
+    batch = _find(options)
+    count = batch.retry(options["item"] or None)
+    _say(options, summary(batch), f"{count} items of {batch.public_id} are sent again.")
+    return DONE
+
+
+def review(options: Options) -> int:
+    batch = _find(options)
+    drawn = list(batch.sample())
+    if options["json"]:
+        print(json.dumps(drawn))
+        return DONE
+    console = Console(highlight=False, markup=False)
+    console.print(f"{batch.name}: {len(drawn)} results drawn from {batch.succeeded}")
+    for line in batch.version.check_list:
+        console.print(f"  look for: {line}")
+    for one in drawn:
+        console.rule(f"{one['key']}  {one['verdict'] or 'not judged'}")
+        console.print(printable(json.dumps(one["input"], ensure_ascii=False, indent=1)))
+        output = one["output"]
+        text = (
+            output if isinstance(output, str) else json.dumps(output, ensure_ascii=False, indent=1)
+        )
+        console.print(printable(text))
+        if one["note"]:
+            console.print(f"note: {printable(one['note'])}")
+    return DONE
+
+
+def judge(options: Options) -> int:
+    batch = _find(options)
+    batch.judge(options["key"], options["verdict"], options["note"])
+    found = batch.open_review
+    _say(options, {"id": batch.public_id, "judged": found.judged, "bad": found.bad},
+         f"{found.judged} of {found.sampled.count()} judged, {found.bad} bad")  # fmt: skip
+    return DONE
+
+
+def approve(options: Options) -> int:
+    return _act(options, lambda batch: batch.approve(override=options["override"]))
+
+
+def reject(options: Options) -> int:
+    batch = _find(options)
+    again = batch.reject(options["reason"], rerun=options["rerun"])
+    result = summary(batch) | {"rerun": again.public_id if again else None}
+    _say(options, result, f"{batch.public_id} {batch.state}"
+         + (f"; sent again as {again.public_id}" if again else ""))  # fmt: skip
+    return DONE
+
+
+def export(options: Options) -> int:
+    batch = _find(options)
+    results = batch.released_results()
+    if options["output"]:
+        with Path(options["output"]).open("w", encoding="utf-8", newline="") as file:
+            count = _write(results, options["format"], file)
+        messages.print(f"{count:,} results written to {options['output']}")
+    else:
+        _write(results, options["format"], sys.stdout)
+    return DONE
+
+
+LEDGER = (
+    "item", "attempt", "model", "mode", "outcome", "status", "request_id", "input_tokens",
+    "output_tokens", "cache_write_5m_tokens", "cache_write_1h_tokens", "cache_read_tokens",
+    "cost_usd", "reserved_usd", "latency_ms", "started_at", "ended_at",
+)  # fmt: skip
+
+
+def ledger(options: Options) -> int:
+    batch = _find(options)
+    writer = csv.writer(sys.stdout)
+    writer.writerow(LEDGER)
+    for a in batch.attempts.select_related("item").order_by("id").iterator(chunk_size=2_000):
+        writer.writerow(
+            [harmless(a.item.key), a.pk, a.model, a.mode, a.outcome, a.status, a.request_id,
+             a.input_tokens, a.output_tokens, a.cache_write_5m_tokens, a.cache_write_1h_tokens,
+             a.cache_read_tokens, a.cost, a.reserved, a.latency_ms, stamp(a.started_at),
+             stamp(a.ended_at)]
+        )  # fmt: skip
+    return DONE
+
+
+def printable(text: str) -> str:
+    """Untrusted text for a terminal: of control characters only line breaks and tabs are sent."""
+    return "".join(
+        character if character in "\n\t" or character.isprintable() else f"\\x{ord(character):02x}"
+        for character in text
+    )
+
+
+def _write(results: Iterable[dict[str, Any]], format_: str, file: TextIO) -> int:
+    count = 0
+    writer = csv.writer(file)
+    for count, result in enumerate(results, start=1):
+        result["cost_usd"] = number(result["cost_usd"])
+        if format_ == "jsonl":
+            file.write(json.dumps(result, ensure_ascii=False) + "\n")
+            continue
+        if count == 1:
+            writer.writerow(["key", *result["input"], "output", "cost_usd"])
+        writer.writerow(
+            [harmless(_cell(value)) for value in
+             (result["key"], *result["input"].values(), result["output"])] + [result["cost_usd"]]
+        )  # fmt: skip
+    return count
+
+
+def harmless(cell: str) -> str:
+    """A cell that a spreadsheet shows and does not run as a formula."""
+    return f"'{cell}" if cell.startswith(("=", "+", "-", "@", "\t", "\r")) else cell
+
+
+def _cell(value: Any) -> str:
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+
+
+def _act(options: Options, verb: Any) -> int:
+    batch = _find(options)
+    verb(batch)
+    _say(options, summary(batch), _outcome(batch))
+    return DONE
+
+
+def _find(options: Options) -> Batch:
+    return Batch.objects.select_related("version__task_type").get(public_id=options["id"])
+
+
+def _say(options: Options, result: dict[str, Any], sentence: str) -> None:
+    if options["json"]:
+        _line(result)
+    else:
+        Console(highlight=False, soft_wrap=True).print(sentence, markup=False)
+
+
+def _line(result: dict[str, Any]) -> None:
+    print(json.dumps(result), flush=True)
+
+
+def _outcome(batch: Batch) -> str:
+    blocked = f", blocked: {batch.blocked_detail or batch.blocked}" if batch.blocked else ""
+    return (
+        f"{batch.public_id} {batch.state}{blocked}: {batch.succeeded:,} of {batch.total:,}"
+        f" succeeded, {batch.dead} dead, ${batch.cost:.4f}"
+    )
+
+
+def _warn_of_deadline(batch: Batch) -> None:
+    if batch.deadline is None:
+        return
+    at_once = batch.concurrency or Limits.objects.current().cap
+    needed = suggested_deadline(batch.total, at_once, batch.item_timeout)
+    if batch.deadline < needed:
+        messages.print(
+            f"A deadline of {batch.deadline} s may end the batch early: {needed} s is enough even"
+            " if every call takes its whole timeout.",
+            style="yellow",
+        )

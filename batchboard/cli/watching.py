@@ -1,0 +1,110 @@
+"""Watching a batch in a terminal until it ends, stands still, or is nobody's any more."""
+
+import time
+from collections.abc import Iterator
+
+from django.utils import timezone
+from rich.console import Console
+from rich.live import Live
+from rich.table import Table
+from rich.text import Text
+
+from batchboard.cli.refusals import BLOCKED, DEAD_ITEMS, DONE
+from batchboard.models import Batch, Limits
+from batchboard.states import UNFINISHED_BATCH, BatchState
+from dispatch import pump, rows
+
+INTERVAL_SECONDS = 0.25
+WAITS = {
+    "slot": "a free slot",
+    "rpm": "requests per minute",
+    "itpm": "input tokens per minute",
+    "otpm": "output tokens per minute",
+    "provider_pause": "the provider's pause after a 429",
+    "money": "money held for calls in flight",
+    "backoff": "the delay before a retry",
+    "cache": "the first answer to begin (it writes the cache)",
+    "wave": "the rest of its wave",
+    "worker": "a worker: none takes work, is `make run` running?",
+    "paused_all": "everything is paused",
+}
+
+
+def watch(batch: Batch, console: Console, *, quiet: bool) -> int:
+    """Wait for `batch`; returns the exit status. Unless `quiet`, a live view shows how it goes."""
+    if quiet:
+        for _ in _until_over(batch):
+            pass
+    else:
+        with Live(console=console, refresh_per_second=4, transient=True) as live:
+            for _ in _until_over(batch):
+                live.update(_view(batch))
+    return exit_status(batch)
+
+
+def exit_status(batch: Batch) -> int:
+    if batch.blocked and batch.state in UNFINISHED_BATCH:
+        return BLOCKED
+    return DEAD_ITEMS if batch.dead else DONE
+
+
+def warn_without_worker(console: Console) -> None:
+    """Say so where nothing would take the work up."""
+    if not pump.alive(rows.now()):
+        console.print(
+            "No worker is running, so nothing is sent yet: start `make run` with the same data"
+            " folder (BATCHBOARD_DATA_DIR) or database.",
+            style="yellow",
+        )
+
+
+def _until_over(batch: Batch) -> Iterator[None]:
+    while batch.state in UNFINISHED_BATCH and not batch.blocked:
+        yield
+        time.sleep(INTERVAL_SECONDS)
+        batch.refresh_from_db()
+
+
+def _view(batch: Batch) -> Table:
+    limits = Limits.objects.current()
+    running = batch.live_items
+    table = Table.grid(padding=(0, 2))
+    table.add_column(style="dim")
+    table.add_column()
+    table.add_row("batch", Text.assemble((batch.name, "bold"), "  ", batch.public_id))
+    table.add_row("items", _bar(batch, running))
+    expected = batch.estimate_expected
+    table.add_row(
+        "cost",
+        f"${batch.cost:.4f}" + ("" if expected is None else f" of est. ${expected:.4f}"),
+    )
+    table.add_row("cap", f"{running} in flight of {limits.cap_in_force} ({limits.cap} configured)")
+    table.add_row("time", _time_left(batch))
+    if batch.state == BatchState.PAUSED:
+        table.add_row("waits", "paused")
+    elif batch.waits_for:
+        table.add_row("waits", Text(f"for {WAITS[batch.waits_for]}", style="yellow"))
+    return table
+
+
+def _bar(batch: Batch, running: int) -> Text:
+    width = 40
+    scale = width / max(1, batch.total)
+    done, dead, busy = (round(n * scale) for n in (batch.succeeded, batch.dead, running))
+    bar = Text()
+    bar.append("█" * done, style="green")
+    bar.append("█" * dead, style="red")
+    bar.append("▒" * busy, style="blue")
+    bar.append("░" * max(0, width - done - dead - busy), style="dim")
+    bar.append(f"  {batch.ended:,} of {batch.total:,}, {running} running")
+    if batch.dead:
+        bar.append(f", {batch.dead} dead", style="red")
+    return bar
+
+
+def _time_left(batch: Batch) -> str:
+    if batch.started_at is None or not batch.ended:
+        return "–"
+    passed = (timezone.now() - batch.started_at).total_seconds()
+    left = passed / batch.ended * (batch.total - batch.ended)
+    return f"{passed:.0f} s so far, ~{left:.0f} s left"

@@ -1,0 +1,50 @@
+"""What a person is told when a file cannot be used."""
+
+from collections.abc import Iterable
+from difflib import get_close_matches
+
+_SHOWN = 20
+_LONGEST = 60
+
+
+class IngestError(ValueError):
+    """`message` says what is wrong and where, `hint` what to do; both are whole sentences.
+
+    `line` counts from 1 (in a sheet it is the row); `column` is the name of a column or field.
+    """
+
+    def __init__(
+        self,
+        message: str,
+        line: int | None = None,
+        column: str | None = None,
+        hint: str | None = None,
+    ) -> None:
+        super().__init__(message)
+        self.message = message
+        self.line = line
+        self.column = column
+        self.hint = hint
+
+    def __str__(self) -> str:
+        return " ".join(filter(None, (self.message, self.hint, "Nothing was created.")))
+
+
+def shown(name: str) -> str:
+    """A name from the file in quotes, on one line and cut to a readable length."""
+    whole = "".join(letter if letter.isprintable() else "·" for letter in name[: _LONGEST + 1])
+    return f'"{whole}"' if len(whole) <= _LONGEST else f'"{whole[:_LONGEST]}…"'
+
+
+def missing(clause: str, wanted: str, found: Iterable[str], line: int) -> IngestError:
+    """The error for a column that is not among those found; the clause says so."""
+    names = list(found)
+    some = ", ".join(map(shown, names[:_SHOWN]))
+    rest = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
+    near = get_close_matches(wanted, names, n=1)
+    hint = f"Did you mean {shown(near[0])}?" if near else None
+    if len(names) == 1 and ";" in names[0]:
+        hint = "The header is divided by semicolons: save the file with commas."
+    return IngestError(
+        f"{clause}. What is there: {some}{rest}.", line=line, column=wanted, hint=hint
+    )

@@ -1,0 +1,132 @@
+"""From a task type file and a file of items to a draft batch with its estimate: all or nothing."""
+
+import shutil
+import tempfile
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from itertools import islice
+from pathlib import Path
+from typing import Any, BinaryIO
+
+from django.db import transaction
+from django.utils import timezone
+
+from batchboard import pricing, template
+from batchboard.estimate import Estimate
+from batchboard.ingest import read_rows
+from batchboard.models import Batch, Limits, NewItem, RunOptions, TaskVersion
+from batchboard.models.task_type import definition_digest
+from batchboard.task_file import TaskDefinition, parse_bytes
+from dispatch import forecast
+
+SPOOL_BYTES = 8_000_000
+
+
+@dataclass
+class Items:
+    """A file of items that can be read more than once; `sizes` fills as it is read: bytes of
+    rendered prompt → how many items."""
+
+    stream: BinaryIO
+    name: str
+    definition: TaskDefinition
+    sizes: Counter[int] = field(default_factory=Counter)
+
+    def rows(self) -> Iterator[NewItem]:
+        """The items in the file's order. Raises IngestError where the file cannot be used."""
+        self.stream.seek(0)
+        self.sizes.clear()
+        needs = template.columns(self.definition.prompt)
+        for row in read_rows(self.stream, self.name, key=self.definition.key, needs=needs):
+            size = len(template.render(self.definition.prompt, row.data).encode())
+            self.sizes[size] += 1
+            yield NewItem(row.key, dict(row.data), size)
+
+    def peek(self) -> list[dict[str, Any]]:
+        """The first few rows, for counting."""
+        return [item.data for item in islice(self.rows(), forecast.SAMPLE)]
+
+
+@contextmanager
+def open_items(source: str, definition: TaskDefinition, stdin: BinaryIO) -> Iterator[Items]:
+    """The items at a path, or on standard input for "-", which is spooled so that it can be read
+    again."""
+    if source != "-":
+        with Path(source).open("rb") as file:
+            yield Items(file, source, definition)
+        return
+    with tempfile.SpooledTemporaryFile(max_size=SPOOL_BYTES) as spool:
+        shutil.copyfileobj(stdin, spool)
+        yield Items(spool, "-", definition)  # type: ignore[arg-type]
+
+
+def read_task_file(content: bytes) -> TaskDefinition:
+    """A task type from its TOML. Raises TaskFileError; a model without a known price is one."""
+    return parse_bytes(content, known_models=pricing.knows, suggest=pricing.known_models())
+
+
+def estimate(items: Items, options: RunOptions) -> Estimate:
+    """What a run would cost and take; reads the whole file, and creates nothing."""
+    counted = _count(items)
+    for _ in items.rows():
+        pass
+    return _forecast(items, options, counted, _stored(items.definition))
+
+
+def create(items: Items, options: RunOptions, name: str = "", by: Any = None) -> Batch:
+    """A draft batch of all items, with its estimate; nothing at all where a row cannot be used."""
+    counted = _count(items)
+    with transaction.atomic():
+        version = TaskVersion.objects.for_definition(items.definition, by)
+        batch = Batch.objects.create_with_items(
+            name=name or suggested_name(items.definition),
+            version=version,
+            items=items.rows(),
+            options=options,
+            by=by,
+        )
+        _remember(version, counted)
+        forecasted = _forecast(items, options, counted, version)
+        batch.estimate_expected = forecasted.expected
+        batch.estimate_worst = forecasted.worst
+        batch.estimate_seconds = forecasted.seconds
+        batch.save(update_fields=["estimate_expected", "estimate_worst", "estimate_seconds"])
+    return batch
+
+
+def suggested_name(definition: TaskDefinition) -> str:
+    return f"[Batch] {definition.name}: {timezone.localdate():%b %-d}"[:200]
+
+
+def _count(items: Items) -> forecast.Counted:
+    return forecast.count(forecast.draft_work(items.definition), items.peek())
+
+
+def _stored(definition: TaskDefinition) -> TaskVersion | None:
+    return TaskVersion.objects.filter(
+        task_type__name=definition.name, digest=definition_digest(definition)
+    ).last()
+
+
+def _remember(version: TaskVersion, counted: forecast.Counted) -> None:
+    same = TaskVersion.objects.filter(pk=version.pk)
+    if counted.shared_tokens is not None:
+        same.filter(shared_tokens=None).update(shared_tokens=counted.shared_tokens)
+    if counted.bytes:
+        same.filter(counted_bytes=0).update(
+            counted_bytes=counted.bytes, counted_tokens=counted.tokens
+        )
+    version.refresh_from_db()
+
+
+def _forecast(
+    items: Items, options: RunOptions, counted: forecast.Counted, version: TaskVersion | None
+) -> Estimate:
+    shared = counted.shared_tokens
+    if shared is None and version is not None:
+        shared = version.shared_tokens
+    work = forecast.draft_work(items.definition, shared)
+    limits = Limits.objects.current()
+    return forecast.forecast(work, items.sizes, options, limits, counted, version)

@@ -1,0 +1,21 @@
+"""`manage.py up`: everything on this machine, until Ctrl-C; what `make run` starts."""
+
+import os
+from typing import Any
+
+from django.conf import settings
+from django.core.management.base import BaseCommand, CommandError
+
+from batchboard.supervisor.plan import PortTaken
+from batchboard.supervisor.supervisor import AlreadyRunning, Supervisor
+
+
+class Command(BaseCommand):
+    help = "Run Batchboard: broker, workers, web server and, without an API key, the simulator."
+    requires_system_checks: list[str] = []
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        try:
+            Supervisor(settings.DATA_DIR, int(os.environ.get("PORT", "8000"))).run()
+        except (AlreadyRunning, PortTaken) as error:
+            raise CommandError(str(error)) from error

@@ -1,0 +1,43 @@
+"""The domain: what is stored, and the verbs that change it."""
+
+from batchboard.models.attempt import Answer, Attempt, Price, Spend, Worker
+from batchboard.models.batch import (
+    Batch,
+    Mode,
+    NewItem,
+    RunOptions,
+    Schedule,
+    suggested_deadline,
+)
+from batchboard.models.event import Event
+from batchboard.models.item import Item, ItemInput
+from batchboard.models.limits import Limits, ModelLimit
+from batchboard.models.reviewing import Review, ReviewState, SampledItem, Verdict
+from batchboard.models.task_type import TaskType, TaskVersion
+from batchboard.models.user import User
+
+__all__ = [
+    "Answer",
+    "Attempt",
+    "Batch",
+    "Event",
+    "Item",
+    "ItemInput",
+    "Limits",
+    "Mode",
+    "ModelLimit",
+    "NewItem",
+    "Price",
+    "Review",
+    "ReviewState",
+    "RunOptions",
+    "SampledItem",
+    "Schedule",
+    "Spend",
+    "TaskType",
+    "TaskVersion",
+    "User",
+    "Verdict",
+    "Worker",
+    "suggested_deadline",
+]

@@ -1,0 +1,184 @@
+"""The verbs that move a batch through its life, each one conditional UPDATE and its event."""
+
+import fcntl
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any
+
+from django.conf import settings
+from django.db import connection, transaction
+from django.db.models import F, Max
+from django.utils import timezone
+
+from batchboard import signals
+from batchboard.models.attempt import Attempt
+from batchboard.models.event import Event
+from batchboard.models.limits import Limits
+from batchboard.states import (
+    BATCH_MOVES,
+    BatchState,
+    Block,
+    ItemState,
+    MoveRefused,
+)
+
+if TYPE_CHECKING:
+    from batchboard.models.batch import Batch
+
+
+@contextmanager
+def decision() -> Iterator[Limits]:
+    """A transaction that holds the governor's lock, as everything that moves items must.
+
+    One lock, always taken first: so nobody can hold a batch that another, who holds its items,
+    waits for.
+    """
+    with _turn(), transaction.atomic():
+        limits = Limits.objects.select_for_update().filter(pk=1).first()
+        yield limits or Limits.objects.create(pk=1)
+
+
+@contextmanager
+def _turn() -> Iterator[None]:
+    """On SQLite, wait for one's turn before the transaction begins: a file lock wakes the next in
+    line at once, where SQLite itself would sleep and look again."""
+    if connection.vendor != "sqlite" or connection.in_atomic_block:
+        yield
+        return
+    with (settings.DATA_DIR / "turn").open("w") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield
+
+
+class Lifecycle:
+    """Starting, pausing, resuming, cancelling, finishing, and sending dead items again."""
+
+    def start(self: "Batch", by: Any = None) -> None:
+        """Queue a draft."""
+        self._move("start", by, started_by=by)
+
+    def begin(self: "Batch") -> None:
+        """The first call was let through: the clock of the deadline starts."""
+        now = timezone.now()
+        ends = now + timedelta(seconds=self.deadline) if self.deadline else None
+        self._move("begin", None, started_at=now, deadline_at=ends)
+
+    def pause(self: "Batch", by: Any = None) -> None:
+        """Let no further call through; calls in flight end and count."""
+        self._move("pause", by, paused_by=by, waits_for="", waits_until=None)
+
+    def resume(self: "Batch", by: Any = None) -> None:
+        """Go on after a pause, or after a person dealt with what blocked the batch."""
+        if self.state != BatchState.PAUSED and self.blocked:
+            self.unblock(by)
+            return
+        self._move("resume" if self.started_at else "requeue", by, paused_by=None)
+
+    def unblock(self: "Batch", by: Any = None) -> None:
+        """Clear a block; a look is counted as taken, a deadline starts anew."""
+        was = self.blocked
+        changes: dict[str, Any] = {"blocked": "", "blocked_detail": "", "waits_for": ""}
+        if was == Block.FIRST_LOOK:
+            changes["looked"] = True
+        if was == Block.DEADLINE and self.deadline:
+            changes["deadline_at"] = timezone.now() + timedelta(seconds=self.deadline)
+        with decision():
+            standing = type(self).objects.unfinished().filter(pk=self.pk, blocked=was)
+            if not standing.update(**changes):
+                raise MoveRefused(f"{self.name} is no longer blocked: nothing to resume.")
+            Event.objects.record("batch.unblocked", by=by, batch=self, was=was)
+            self._announce()
+        self.refresh_from_db()
+
+    def block(self: "Batch", reason: Block, detail: str = "") -> bool:
+        """Flag the batch as standing still until a person acts. False where it was so already, or
+        where no call of it can follow anyway."""
+        with decision():
+            free = type(self).objects.unfinished().filter(pk=self.pk, blocked="")
+            won = bool(free.update(blocked=reason, blocked_detail=detail[:300]))
+            if won:
+                Event.objects.record("batch.blocked", batch=self, reason=reason, detail=detail)
+                self._announce()
+        return won
+
+    def cancel(self: "Batch", by: Any = None) -> None:
+        """End the batch: what waits is cancelled now, calls in flight once they are reached."""
+        with decision():
+            self._move("cancel", by, blocked="", waits_for="")
+            ended = self.items.waiting().update(state=ItemState.CANCELLED)
+            type(self).objects.filter(pk=self.pk).update(
+                cancelled=F("cancelled") + ended, finished_at=timezone.now()
+            )
+            self._close_review()
+        self.refresh_from_db()
+
+    def retry(self: "Batch", keys: Collection[str] | None = None, by: Any = None) -> int:
+        """Send dead items again, all or those named; returns how many.
+
+        A batch in review goes back to running, and its review is opened anew when they ended.
+        """
+        with decision():
+            self.refresh_from_db()
+            if self.state not in {
+                BatchState.QUEUED,
+                BatchState.RUNNING,
+                BatchState.PAUSED,
+                BatchState.REVIEW,
+            }:
+                raise MoveRefused(f"{self.name} is {self.state}: its items cannot be sent again.")
+            chosen = self.items.dead() if keys is None else self.items.dead().filter(key__in=keys)
+            if keys is not None:
+                unknown = set(keys) - set(chosen.values_list("key", flat=True))
+                if unknown:
+                    names = ", ".join(sorted(unknown)[:5])
+                    raise MoveRefused(f"Not a dead item of {self.name}: {names}. None was sent.")
+            newest = Attempt.objects.aggregate(newest=Max("id"))["newest"] or 0
+            count = chosen.update(
+                state=ItemState.WAITING, due_at=timezone.now(), tries_since=newest
+            )
+            if not count:
+                raise MoveRefused(f"{self.name} has no dead items to send again.")
+            type(self).objects.filter(pk=self.pk).update(dead=F("dead") - count)
+            Event.objects.record("items.sent_again", by=by, batch=self, count=count)
+            if self.state == BatchState.REVIEW:
+                self._close_review()
+                self._move("reopen", by, finished_at=None)
+            self._announce()
+        self.refresh_from_db()
+        return count
+
+    def finish(self: "Batch") -> bool:
+        """Ask for review once every item ended. False where it has not, or another was first."""
+        keys = list(self.items.succeeded().values_list("key", flat=True))
+        with decision():
+            self.refresh_from_db()
+            if self.ended < self.total or self.state not in BATCH_MOVES["finish"].sources:
+                return False
+            if self.items.succeeded().count() != len(keys):
+                return False
+            self._move("finish", None, finished_at=timezone.now(), blocked="", waits_for="")
+            self._open_review(keys)
+        return True
+
+    def _move(self: "Batch", verb: str, by: Any, **changes: Any) -> None:
+        move = BATCH_MOVES[verb]
+        with decision():
+            won = (
+                type(self)
+                .objects.filter(pk=self.pk, state__in=move.sources)
+                .update(state=move.target, **changes)
+            )
+            self.refresh_from_db()
+            if not won:
+                sources = " or ".join(sorted(move.sources))
+                raise MoveRefused(
+                    f"{self.name} is {self.state}: {verb} is possible only from {sources}."
+                )
+            Event.objects.record(f"batch.{verb}", by=by, batch=self)
+            self._announce()
+
+    def _announce(self: "Batch") -> None:
+        public_id = self.public_id
+        transaction.on_commit(lambda: signals.announce_batch(public_id))
+        transaction.on_commit(signals.announce_work)

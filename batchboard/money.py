@@ -1,0 +1,38 @@
+"""Money: Decimal dollars in Python, whole units of 10⁻¹⁰ dollars in the database.
+
+A ten-thousandth of a dollar per million tokens, the finest step in any published price, is exactly
+one unit per token, so that every price times every count is a whole number of units, sums are
+exact on every database, and `UPDATE … SET cost = cost + n` needs no arithmetic in Python.
+"""
+
+from decimal import ROUND_CEILING, Decimal
+
+UNITS_PER_DOLLAR = 10**10
+ZERO = Decimal(0)
+
+
+def units(dollars: Decimal) -> int:
+    """Whole units of an amount; anything finer is rounded up, so no cost is understated."""
+    return int((dollars * UNITS_PER_DOLLAR).to_integral_value(ROUND_CEILING))
+
+
+def dollars(amount: int) -> Decimal:
+    """The Decimal dollars of a number of units."""
+    return Decimal(amount).scaleb(-10)
+
+
+def share_out(total: int, weights: list[int]) -> list[int]:
+    """Split `total` units by weight without losing one (largest remainder first).
+
+    With no weight at all the split is even.
+    """
+    if not any(weights):
+        weights = [1] * len(weights)
+    whole = sum(weights)
+    shares = [total * weight // whole for weight in weights]
+    remainders = sorted(
+        range(len(weights)), key=lambda i: (total * weights[i] % whole, -i), reverse=True
+    )
+    for index in remainders[: total - sum(shares)]:
+        shares[index] += 1
+    return shares

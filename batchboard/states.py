@@ -1,0 +1,105 @@
+"""The states of batches and items, and the moves that are legal between them.
+
+This is the only place that says what may follow what. A move is made by a verb of a model, as one
+conditional UPDATE over `sources`; how many rows it changed says who won.
+"""
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+
+class BatchState(StrEnum):
+    DRAFT = "draft"  # being put together: nothing was sent
+    QUEUED = "queued"  # started, and waits for its first call
+    RUNNING = "running"  # at least one call was let through
+    PAUSED = "paused"  # a person stopped it: calls in flight end, none begins
+    REVIEW = "review"  # every item ended; a person judges the sample
+    APPROVED = "approved"  # a person let the results go
+    RELEASED = "released"  # results may leave
+    REJECTED = "rejected"  # a person refused the results
+    CANCELLED = "cancelled"  # a person ended it
+
+
+class ItemState(StrEnum):
+    WAITING = "waiting"  # may be called, now or at its time
+    RUNNING = "running"  # has a live attempt
+    SUCCEEDED = "succeeded"  # has a result that meets the contract
+    DEAD = "dead"  # will not be tried again by itself
+    CANCELLED = "cancelled"  # a person ended it
+
+
+class Block(StrEnum):
+    """Why a running batch stands still until a person acts."""
+
+    BUDGET = "budget"  # the batch's own budget is spent
+    CEILING = "ceiling"  # the installation's ceiling is spent
+    FIRST_LOOK = "first_look"  # the first N are done and wait for a look
+    DEADLINE = "deadline"  # the batch's time is over
+    KEY_REFUSED = "key_refused"  # the provider refused the key or the model
+    UNPRICED = "unpriced"  # no price of the model is known, so no ceiling could hold
+    SPEND_CAP = "spend_cap"  # the provider's own spend limit is reached
+
+
+class Wait(StrEnum):
+    """What a batch that could go on waits for; it clears by itself."""
+
+    SLOT = "slot"
+    REQUESTS = "rpm"
+    INPUT_TOKENS = "itpm"
+    OUTPUT_TOKENS = "otpm"
+    PROVIDER_PAUSE = "provider_pause"
+    MONEY = "money"
+    BACKOFF = "backoff"
+    CACHE = "cache"
+    WAVE = "wave"
+    WORKER = "worker"
+    PAUSED_ALL = "paused_all"
+
+
+@dataclass(frozen=True)
+class Move:
+    """A legal change of state: from any of `sources` to `target`."""
+
+    verb: str
+    sources: frozenset[str]
+    target: str
+
+
+def _moves(*rows: tuple[str, tuple[str, ...], str]) -> dict[str, Move]:
+    return {verb: Move(verb, frozenset(sources), target) for verb, sources, target in rows}
+
+
+B = BatchState
+BATCH_MOVES = _moves(
+    ("start", (B.DRAFT,), B.QUEUED),
+    ("begin", (B.QUEUED,), B.RUNNING),
+    ("pause", (B.QUEUED, B.RUNNING), B.PAUSED),
+    ("resume", (B.PAUSED,), B.RUNNING),
+    ("requeue", (B.PAUSED,), B.QUEUED),
+    ("finish", (B.QUEUED, B.RUNNING, B.PAUSED), B.REVIEW),
+    ("reopen", (B.REVIEW,), B.RUNNING),
+    ("approve", (B.REVIEW,), B.APPROVED),
+    ("release", (B.APPROVED,), B.RELEASED),
+    ("reject", (B.REVIEW,), B.REJECTED),
+    ("cancel", (B.DRAFT, B.QUEUED, B.RUNNING, B.PAUSED, B.REVIEW), B.CANCELLED),
+)
+
+I = ItemState  # noqa: E741 - the table below reads better with one letter
+ITEM_MOVES = _moves(
+    ("claim", (I.WAITING,), I.RUNNING),
+    ("succeed", (I.RUNNING,), I.SUCCEEDED),
+    ("bury", (I.RUNNING,), I.DEAD),
+    ("return", (I.RUNNING,), I.WAITING),
+    ("revive", (I.DEAD,), I.WAITING),
+    ("cancel", (I.WAITING, I.RUNNING), I.CANCELLED),
+)
+
+OPEN_BATCH = frozenset({B.QUEUED, B.RUNNING})
+"""States in which the governor may let calls of a batch through."""
+
+UNFINISHED_BATCH = OPEN_BATCH | {B.PAUSED}
+ENDED_ITEM = frozenset({I.SUCCEEDED, I.DEAD, I.CANCELLED})
+
+
+class MoveRefused(Exception):
+    """A verb that the present state, or the gate, does not allow; the message says what would."""

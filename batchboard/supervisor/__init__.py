@@ -1,0 +1,1 @@
+"""Runs a whole installation on one machine, and keeps it running."""

@@ -1,0 +1,58 @@
+"""Notices workers that are alive and do no work: a process may run, beat its heart, and never take
+a message off its queue again."""
+
+import time
+from collections.abc import Iterable
+from datetime import timedelta
+
+from django.db import DatabaseError, connection
+
+from batchboard.models import Limits, Worker
+from batchboard.supervisor.child import Child
+from batchboard.supervisor.plan import broker_answers
+from dispatch import rows
+
+STUCK_SECONDS = 30.0
+CHECK_SECONDS = 3.0
+
+
+class Watch:
+    """Finds children that should be started again although they run."""
+
+    def __init__(self, children: Iterable[Child]) -> None:
+        self._calls = [child for child in children if child.name.startswith("calls")]
+        self._control = [child for child in children if child.name in {"control", "beat"}]
+        self._checked = 0.0
+        self._broker_since: float | None = None
+
+    def stuck(self) -> list[tuple[Child, str]]:
+        """Children that did not consume for too long, while broker and database answered."""
+        now = time.monotonic()
+        if now - self._checked < CHECK_SECONDS:
+            return []
+        self._checked = now
+        if not broker_answers():
+            self._broker_since = None
+            return []
+        self._broker_since = self._broker_since or now
+        if now - self._broker_since < STUCK_SECONDS:
+            return []
+        try:
+            return self._find()
+        except DatabaseError:
+            connection.close()
+            return []
+
+    def _find(self) -> list[tuple[Child, str]]:
+        old = rows.now() - timedelta(seconds=STUCK_SECONDS)
+        pumped = Limits.objects.current().pumped_at
+        if pumped is None or pumped < old:
+            why = f"nothing was pumped for {STUCK_SECONDS:g} s"
+            return [(child, why) for child in self._control if child.age > STUCK_SECONDS]
+        found = []
+        for child in self._calls:
+            worker = Worker.objects.filter(pid=child.pid or 0).order_by("-id").first()
+            consumed = worker is not None and worker.consumed_at >= old
+            if child.age > STUCK_SECONDS and not consumed:
+                found.append((child, f"it took no message for {STUCK_SECONDS:g} s"))
+        return found

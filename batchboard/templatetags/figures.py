@@ -1,0 +1,129 @@
+"""Figures as people read them: money, counts, shares, times."""
+
+from datetime import UTC, datetime
+from decimal import Decimal
+
+from django import template
+from django.utils import timezone
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
+
+register = template.Library()
+
+UNKNOWN = "–"
+NARROW_SPACE = "\u202f"
+CENT = Decimal("0.01")
+MINUTE, HOUR, DAY = 60, 3_600, 86_400
+
+
+@register.filter
+def usd(amount: Decimal | None) -> str:
+    """Dollars and cents; under a cent, three digits that say something."""
+    if amount is None:
+        return UNKNOWN
+    if 0 < amount < CENT:
+        return usd_per_task(amount)
+    return f"${amount:,.2f}"
+
+
+@register.filter
+def usd_per_task(amount: Decimal | None) -> str:
+    """Dollars of one task: four decimals, $0.0106, and three digits that say something below."""
+    if amount is None:
+        return UNKNOWN
+    if not amount:
+        return "$0"
+    decimals = 4 if amount >= Decimal("0.001") else 2 - amount.adjusted()
+    return f"${amount:,.{decimals}f}" if decimals <= 9 else "under $0.000001"
+
+
+@register.filter
+def count(number: int | None) -> str:
+    """A whole number with its thousands apart; unknown is not 0."""
+    return UNKNOWN if number is None else f"{number:,}"
+
+
+@register.filter
+def share(part: float | None) -> str:
+    """A share as a whole percentage, with a space that does not break."""
+    return UNKNOWN if part is None else f"{part * 100:.0f}{NARROW_SPACE}%"
+
+
+@register.filter
+def span(seconds: float | None) -> str:
+    """A length of time: 9.8 s, 1 min 12 s, 2 h 5 min, 3 d 4 h."""
+    if seconds is None:
+        return UNKNOWN
+    if seconds < MINUTE:
+        return f"{seconds:.1f} s" if seconds < 59.95 else "1 min"
+    whole = round(seconds)
+    for large, small, large_unit, small_unit in (
+        (DAY, HOUR, "d", "h"),
+        (HOUR, MINUTE, "h", "min"),
+        (MINUTE, 1, "min", "s"),
+    ):
+        if whole >= large:
+            rest = whole % large // small
+            head = f"{whole // large} {large_unit}"
+            return f"{head} {rest} {small_unit}" if rest else head
+    raise AssertionError(seconds)
+
+
+@register.filter
+def forecast(seconds: float | None) -> str:
+    """A length of time that nobody knows exactly: ~20 s, ~4 min."""
+    if seconds is None:
+        return UNKNOWN
+    if seconds < MINUTE:
+        return f"~{max(1, round(seconds))} s"
+    if seconds < HOUR:
+        return f"~{round(seconds / MINUTE)} min"
+    return f"~{span(seconds)}"
+
+
+@register.filter
+def milliseconds(amount: int | None) -> str:
+    return span(None if amount is None else amount / 1000)
+
+
+@register.simple_tag
+def ago(moment: datetime | None, words: str = "ago") -> str | SafeString:
+    """How long ago, in an element that the browser keeps true; with no `words`, just how long."""
+    if moment is None:
+        return UNKNOWN
+    return _ticking("ago" if words else "age", moment, elapsed(moment, words))
+
+
+@register.simple_tag
+def left(moment: datetime | None) -> str | SafeString:
+    """How long until a moment, in an element that the browser counts down."""
+    if moment is None:
+        return UNKNOWN
+    seconds = max(0.0, (moment - timezone.now()).total_seconds())
+    return _ticking("left", moment, whole_span(seconds))
+
+
+def elapsed(moment: datetime, words: str = "ago") -> str:
+    """40 s ago for an hour, then 10:41, then Jun 12."""
+    now = timezone.now()
+    seconds = max(0.0, (now - moment).total_seconds())
+    if seconds < HOUR:
+        return f"{whole_span(seconds)} {words}".rstrip()
+    local = timezone.localtime(moment)
+    if seconds < DAY and local.date() == timezone.localdate(now):
+        return f"{local:%H:%M}"
+    return f"{local:%b} {local.day}"
+
+
+def whole_span(seconds: float) -> str:
+    """Whole seconds under a minute, whole minutes under an hour, then hours and minutes."""
+    if seconds < MINUTE:
+        return f"{int(seconds)} s"
+    if seconds < HOUR:
+        return f"{int(seconds // MINUTE)} min"
+    return span(seconds // MINUTE * MINUTE)
+
+
+def _ticking(kind: str, moment: datetime, text: str) -> SafeString:
+    stamp = moment.astimezone(UTC).isoformat(timespec="seconds")
+    return format_html('<time datetime="{}" data-ticks="{}">{}</time>', stamp, kind, text)

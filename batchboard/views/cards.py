@@ -1,0 +1,139 @@
+"""What a card and a batch page show of batches, read for all of them in a few queries."""
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from django.db.models import Count, Max, Q
+
+from batchboard.models import Attempt, Batch, Event, Limits, Review, ReviewState, Verdict
+from batchboard.states import BATCH_MOVES, UNFINISHED_BATCH, BatchState
+from batchboard.views.progress import Progress, cells_of, progress
+from batchboard.views.reasons import HELP, Judged, Reason, reason
+
+WITHOUT_BAR = {BatchState.DRAFT, BatchState.APPROVED, BatchState.RELEASED}
+
+
+@dataclass(frozen=True)
+class Card:
+    """A batch as it stands now."""
+
+    batch: Batch
+    in_flight: int
+    at_most: int
+    progress: Progress | None
+    reason: Reason | None
+    seconds_left: float | None
+    seconds_passed: float | None
+
+    @property
+    def waiting(self) -> int:
+        return max(0, self.batch.total - self.batch.ended - self.in_flight)
+
+    @property
+    def unfinished(self) -> int:
+        """Items that have not ended."""
+        return self.batch.total - self.batch.ended
+
+    @property
+    def names_task_type(self) -> bool:
+        """Whether the batch's name says its task type already."""
+        return self.batch.version.task_type.name in self.batch.name
+
+    @property
+    def dead_waiting_for_a_person(self) -> int:
+        """Dead items that can be sent again."""
+        may = self.batch.state in UNFINISHED_BATCH | {BatchState.REVIEW}
+        return self.batch.dead if may else 0
+
+    @property
+    def verbs(self) -> frozenset[str]:
+        """What a person may do now."""
+        verbs = {verb for verb, move in BATCH_MOVES.items() if self.batch.state in move.sources}
+        found = verbs & {"start", "pause", "cancel"}
+        if self.batch.state == BatchState.PAUSED or self._blocked:
+            found.add("resume")
+        return frozenset(found)
+
+    @property
+    def help(self) -> str:
+        """What would clear the block, where there is one."""
+        return HELP.get(self.batch.blocked, "") if self._blocked else ""  # type: ignore[call-overload]
+
+    @property
+    def _blocked(self) -> bool:
+        return bool(self.batch.blocked) and self.batch.state in UNFINISHED_BATCH
+
+
+def live_items(limits: Limits) -> dict[int, int]:
+    """Items with a live attempt, by batch. Counted here: live attempts are few and the index of
+    them finds them, while a GROUP BY would have the database walk over all that ever ended."""
+    live = Attempt.objects.live().filter(pk__gte=limits.oldest_live).order_by()
+    return Counter(live.values_list("batch_id", flat=True))
+
+
+def cards(
+    batches: Sequence[Batch],
+    *,
+    limits: Limits,
+    live: dict[int, int],
+    workers: int,
+    now: datetime,
+) -> dict[int, Card]:
+    """A card for each batch, by its primary key."""
+    cells = cells_of(b for b in batches if b.state not in WITHOUT_BAR)
+    paused = _paused_at([b.pk for b in batches if b.state == BatchState.PAUSED])
+    judged = _judged([b.pk for b in batches if b.state == BatchState.REVIEW])
+    found = {}
+    for batch in batches:
+        running = live.get(batch.pk, 0)
+        bar = None if batch.state in WITHOUT_BAR else progress(batch, running, cells.get(batch.pk))
+        passed, left = _times(batch, now)
+        found[batch.pk] = Card(
+            batch=batch,
+            in_flight=running,
+            at_most=min(batch.concurrency or limits.cap, limits.cap),
+            progress=bar,
+            reason=reason(
+                batch,
+                now=now,
+                workers=workers,
+                paused_at=paused.get(batch.pk),
+                judged=judged.get(batch.pk),
+            ),
+            seconds_left=left,
+            seconds_passed=passed,
+        )
+    return found
+
+
+def _times(batch: Batch, now: datetime) -> tuple[float | None, float | None]:
+    """Seconds since the first call, and the seconds left if it goes on like that."""
+    if batch.started_at is None:
+        return None, batch.estimate_seconds
+    passed = max(0.0, ((batch.finished_at or now) - batch.started_at).total_seconds())
+    if batch.state != BatchState.RUNNING or batch.blocked:
+        return passed, None
+    if not batch.ended:
+        return passed, batch.estimate_seconds
+    return passed, passed / batch.ended * (batch.total - batch.ended)
+
+
+def _paused_at(batches: list[int]) -> dict[int, datetime]:
+    rows = Event.objects.filter(batch__in=batches, verb="batch.pause").order_by()
+    return dict(rows.values_list("batch").annotate(at=Max("at")))
+
+
+def _judged(batches: list[int]) -> dict[int, Judged]:
+    rows = (
+        Review.objects.filter(batch__in=batches, state=ReviewState.OPEN)
+        .order_by()
+        .values_list("batch")
+        .annotate(
+            number_drawn=Count("sampled"),
+            number_judged=Count("sampled", filter=~Q(sampled__verdict="")),
+            number_bad=Count("sampled", filter=Q(sampled__verdict=Verdict.FAIL)),
+        )
+    )
+    return {batch: Judged(drawn, judged, bad) for batch, drawn, judged, bad in rows}

@@ -1,0 +1,93 @@
+"""The columns of the board: which batches stand where."""
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from django.db.models import Count, Q, QuerySet
+
+from batchboard.models import Batch
+from batchboard.states import BatchState
+
+CARDS_SHOWN = 50
+
+_STARTED = Q(started_at__isnull=False)
+
+
+@dataclass(frozen=True)
+class Column:
+    """One column: its batches as a condition, in an order that does not move under the pointer."""
+
+    name: str
+    title: str
+    holds: Q
+    order: tuple[str, ...]
+    rest: str = "older"
+
+    def first(self) -> list[Batch]:
+        return list(
+            with_relations(Batch.objects.filter(self.holds).order_by(*self.order))[:CARDS_SHOWN]
+        )
+
+
+COLUMNS = (
+    Column("draft", "Draft", Q(state=BatchState.DRAFT), ("-id",)),
+    Column(
+        "queued", "Queued",
+        Q(state=BatchState.QUEUED) | Q(state=BatchState.PAUSED) & ~_STARTED,
+        ("-priority", "id"), rest="more",
+    ),
+    Column(
+        "running", "Running",
+        Q(state=BatchState.RUNNING) | Q(state=BatchState.PAUSED) & _STARTED,
+        ("-id",),
+    ),
+    Column("review", "Review", Q(state=BatchState.REVIEW), ("finished_at", "id"), rest="more"),
+    Column(
+        "released", "Released",
+        Q(state__in=[BatchState.APPROVED, BatchState.RELEASED]), ("-decided_at", "-id"),
+    ),
+)  # fmt: skip
+
+ENDED = Column(
+    "ended", "Rejected and cancelled",
+    Q(state__in=[BatchState.REJECTED, BatchState.CANCELLED]), ("-id",),
+)  # fmt: skip
+
+NAMES = frozenset(column.name for column in (*COLUMNS, ENDED))
+
+
+def column_of(state: str, started_at: datetime | None) -> str:
+    """The name of the column that a batch stands in."""
+    if state == BatchState.PAUSED:
+        return "running" if started_at else "queued"
+    if state == BatchState.APPROVED:
+        return "released"
+    if state in {BatchState.REJECTED, BatchState.CANCELLED}:
+        return "ended"
+    return state
+
+
+def with_relations(batches: QuerySet[Batch]) -> QuerySet[Batch]:
+    """With all that a card names, and without the long texts of the task type."""
+    return batches.select_related("version__task_type", "owner", "started_by", "paused_by").defer(
+        "version__system", "version__prompt", "version__contract", "version__check_list"
+    )
+
+
+def counts() -> dict[str, int]:
+    """How many batches stand in each column, and how many of those that ended were rejected."""
+    found = dict.fromkeys((*sorted(NAMES), "rejected"), 0)
+    rows = (
+        Batch.objects.order_by()
+        .values_list("state")
+        .annotate(all=Count("id"), started=Count("id", filter=_STARTED))
+    )
+    for state, number, started in rows:
+        if state == BatchState.PAUSED:
+            found["running"] += started
+            found["queued"] += number - started
+        else:
+            found[column_of(state, None)] += number
+        if state == BatchState.REJECTED:
+            found["rejected"] += number
+    return found

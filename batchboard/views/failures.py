@@ -1,0 +1,70 @@
+"""What went wrong in a batch, by outcome, with what the routing did about it."""
+
+from dataclasses import dataclass
+
+from django.db.models import Count
+
+from batchboard.models import Batch
+from dispatch.outcome import ROUTES, Action, Outcome
+
+NAMES = {
+    Outcome.OK: "ok",
+    Outcome.RATE_LIMITED: "rate limited (429)",
+    Outcome.OVERLOADED: "overloaded (529)",
+    Outcome.SERVER: "server error (5xx)",
+    Outcome.NETWORK: "connection failed",
+    Outcome.TIMEOUT: "timed out",
+    Outcome.CONTRACT: "contract not met",
+    Outcome.TRUNCATED: "cut off at max_tokens",
+    Outcome.REFUSED: "refused by the model",
+    Outcome.INVALID: "invalid request",
+    Outcome.UNAUTHORISED: "key refused",
+    Outcome.SPEND_CAP: "provider's spend limit",
+    Outcome.LOST: "worker lost",
+    Outcome.CANCELLED: "cancelled",
+    Outcome.UNKNOWN: "unknown",
+}
+MARKS = {
+    Action.WAIT: ("pause", "hold"),
+    Action.RETRY: ("again", "hold"),
+    Action.AGAIN: ("again", "hold"),
+    Action.BURY: ("cross", "dead"),
+    Action.BLOCK: ("alert", "person"),
+    Action.CANCEL: ("cross", "wait"),
+}
+
+
+@dataclass(frozen=True)
+class Failure:
+    """Attempts that ended alike: how many, how many items died of it, and what was done."""
+
+    name: str
+    attempts: int
+    dead: int
+    says: str
+    icon: str
+    tone: str
+
+
+def failures(batch: Batch) -> list[Failure]:
+    """By outcome, those that killed items first."""
+    dead = dict(batch.items.dead().order_by().values_list("outcome").annotate(n=Count("id")))
+    rows = batch.attempts.failed().order_by().values_list("outcome").annotate(n=Count("id"))
+    found = [_failure(outcome, attempts, dead.get(outcome, 0)) for outcome, attempts in rows]
+    return sorted(found, key=lambda failure: (-failure.dead, -failure.attempts))
+
+
+def said(outcome: str) -> str:
+    """An outcome in words."""
+    return NAMES[_known(outcome)]
+
+
+def _failure(outcome: str, attempts: int, dead: int) -> Failure:
+    route = ROUTES[_known(outcome)]
+    icon, tone = ("cross", "dead") if dead else MARKS[route.action]
+    name = said(outcome)
+    return Failure(name[0].upper() + name[1:], attempts, dead, route.says, icon, tone)
+
+
+def _known(outcome: str) -> Outcome:
+    return Outcome(outcome) if outcome in list(Outcome) else Outcome.UNKNOWN

@@ -1,0 +1,113 @@
+"""Why a batch stands still, in plain words: what it waits for, how long, and who must move."""
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from batchboard.models import Batch
+from batchboard.states import OPEN_BATCH, BatchState, Block, Wait
+
+SMALL_BATCH = 15
+
+
+@dataclass(frozen=True)
+class Reason:
+    """A sentence with the tone of who must move; it ends in `until` or `since`, where given."""
+
+    tone: str
+    icon: str
+    text: str
+    until: datetime | None = None
+    since: datetime | None = None
+
+
+@dataclass(frozen=True)
+class Judged:
+    """How far the review of a batch is."""
+
+    drawn: int = 0
+    judged: int = 0
+    bad: int = 0
+
+
+BLOCKED = {
+    Block.BUDGET: "budget spent",
+    Block.CEILING: "the installation's ceiling is spent",
+    Block.FIRST_LOOK: "the first items wait for a look",
+    Block.DEADLINE: "its time is over",
+    Block.KEY_REFUSED: "the provider refused the key or the model",
+    Block.UNPRICED: "no price of its model is known",
+    Block.SPEND_CAP: "the provider's spend limit is reached",
+}
+HELP = {
+    Block.BUDGET: "Give it more money, or cancel the rest.",
+    Block.CEILING: "Raise the ceiling of the installation, then resume.",
+    Block.FIRST_LOOK: "Look at what came back, then resume or cancel.",
+    Block.DEADLINE: "Resume starts its time anew.",
+    Block.KEY_REFUSED: "Set a key that may use the model, then resume.",
+    Block.UNPRICED: "Update genai-prices, then resume.",
+    Block.SPEND_CAP: "Raise the limit with the provider, then resume.",
+}
+WAITS = {
+    Wait.SLOT: "Waits for a free slot",
+    Wait.REQUESTS: "Waits for requests per minute",
+    Wait.INPUT_TOKENS: "Waits for input tokens per minute",
+    Wait.OUTPUT_TOKENS: "Waits for output tokens per minute",
+    Wait.MONEY: "Waits for money held for calls in flight",
+    Wait.CACHE: "Waits for the first answer to begin: it writes the cache",
+    Wait.WAVE: "Waits for the rest of its wave",
+    Wait.WORKER: "Waits for a worker",
+    Wait.PAUSED_ALL: "Waits: everything is paused",
+}
+
+
+def reason(
+    batch: Batch,
+    *,
+    now: datetime,
+    workers: int,
+    paused_at: datetime | None = None,
+    judged: Judged | None = None,
+) -> Reason | None:
+    """Why `batch` does not move, or None where it does or has ended."""
+    if batch.state in OPEN_BATCH | {BatchState.PAUSED} and batch.blocked:
+        return Reason("person", "alert", f"Blocked: {BLOCKED.get(Block(batch.blocked), '')}")
+    if batch.state == BatchState.PAUSED:
+        return _paused(batch, paused_at)
+    if batch.state in OPEN_BATCH:
+        return _waiting(batch, now, workers)
+    if batch.state == BatchState.REVIEW:
+        return _review(judged or Judged(), batch)
+    if batch.state == BatchState.DRAFT and 0 < batch.total < SMALL_BATCH:
+        return Reason("wait", "scales", f"Under {SMALL_BATCH} items: batching gains little")
+    return None
+
+
+def _paused(batch: Batch, paused_at: datetime | None) -> Reason:
+    by = f"Paused by {batch.paused_by}" if batch.paused_by else "Paused"
+    return Reason("wait", "pause", by, since=paused_at)
+
+
+def _waiting(batch: Batch, now: datetime, workers: int) -> Reason | None:
+    if not workers or batch.waits_for == Wait.WORKER:
+        return Reason("hold", "clock", "Waits for a worker: none takes work")
+    until = batch.waits_until if batch.waits_until and batch.waits_until > now else None
+    if batch.waits_for == Wait.PROVIDER_PAUSE:
+        said = "Rate limited (429): resumes in" if until else "Rate limited (429): resumes now"
+        return Reason("hold", "pause", said, until=until)
+    if batch.waits_for == Wait.BACKOFF:
+        said = "Waits before a retry: goes on in" if until else "Waits before a retry"
+        return Reason("hold", "clock", said, until=until)
+    if batch.waits_for:
+        return Reason("hold", "clock", WAITS[Wait(batch.waits_for)])
+    if batch.state == BatchState.QUEUED:
+        return Reason("hold", "clock", "Waits for its first call")
+    return None
+
+
+def _review(judged: Judged, batch: Batch) -> Reason:
+    if not judged.drawn:
+        return Reason("person", "eye", "No result to review", since=batch.finished_at)
+    said = f"{judged.judged} of {judged.drawn} judged"
+    if judged.judged == judged.drawn:
+        return Reason("person", "check", f"{said}, {judged.bad} bad")
+    return Reason("person", "eye", said, since=None if judged.judged else batch.finished_at)

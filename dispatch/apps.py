@@ -1,0 +1,10 @@
+from django.apps import AppConfig
+
+
+class DispatchConfig(AppConfig):
+    name = "dispatch"
+
+    def ready(self) -> None:
+        from dispatch import announce
+
+        announce.connect()

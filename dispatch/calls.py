@@ -1,0 +1,96 @@
+"""What passes between governor, runner and recorder: calls, and how they ended."""
+
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from batchboard.pricing import Rates, Usage
+from dispatch.outcome import Outcome
+
+
+@dataclass(slots=True)
+class Part:
+    """One item's share of a call: its attempt, and what it was sent with."""
+
+    attempt: int
+    item: int
+    key: str
+    prompt_bytes: int
+
+
+@dataclass(slots=True)
+class Call:
+    """One provider request that may be sent: leased, paid for in advance, not yet sent."""
+
+    number: int
+    worker: int
+    batch: int
+    version: int
+    model: str
+    mode: str
+    max_tokens: int
+    timeout: float
+    rates: Rates
+    reserved: int
+    """Units of money held for it, its worst case."""
+
+    expected_input: int
+    expected_output: int
+    """Tokens that were taken from the model's buckets for it."""
+
+    parts: list[Part]
+    prime: bool = False
+    """Whether others wait for this call's answer to begin, because it writes their cache."""
+
+
+@dataclass(slots=True)
+class Told:
+    """What the headers of an answer say of the provider's limits on its model."""
+
+    rpm: int | None = None
+    itpm: int | None = None
+    otpm: int | None = None
+    exhausted: bool | None = None
+    """On a 429: whether one of the limits is used up; None where the answer does not say."""
+
+
+@dataclass(slots=True)
+class Reply:
+    """How one provider request ended. `usage` is None, and the cost unknown, where the request may
+    have been worked on and no answer says what it used."""
+
+    outcome: Outcome
+    problem: str = ""
+    text: str | None = None
+    stop_reason: str = ""
+    usage: Usage | None = None
+    status: int | None = None
+    request_id: str = ""
+    latency: float = 0.0
+    retry_after: float | None = None
+    told: Told = field(default_factory=Told)
+
+
+@dataclass(slots=True)
+class PartReply:
+    """How one item's share of a call ended."""
+
+    outcome: Outcome
+    problem: str = ""
+    text: str | None = None
+
+
+@dataclass(slots=True)
+class Finished:
+    """A call that ended, to be recorded."""
+
+    call: Call
+    reply: Reply
+    parts: list[PartReply]
+    started_at: datetime
+
+
+@dataclass(slots=True)
+class Began:
+    """The answer of a call that others wait for began: what it wrote to the cache can be read."""
+
+    call: Call

@@ -1,0 +1,122 @@
+"""Estimates before a run: what the provider counts, what this task type measured, arithmetic."""
+
+import asyncio
+import logging
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import anthropic
+from django.utils import timezone
+
+from batchboard.estimate import Allowed, Estimate, Work, estimate
+from batchboard.models import Limits, RunOptions, TaskVersion
+from batchboard.task_file import TaskDefinition
+from dispatch.governor import OVERHEAD_TOKENS, price_of
+from dispatch.modes import MODES
+from dispatch.modes.single import Single
+from dispatch.modes.work import ItemWork, VersionWork
+from dispatch.provider import count_tokens, make_client
+
+log = logging.getLogger(__name__)
+SAMPLE = 3
+
+
+@dataclass(frozen=True)
+class Counted:
+    """What the provider counted: tokens of the shared context, and of a few whole requests of so
+    many bytes. All None or 0 where it could not be asked."""
+
+    shared_tokens: int | None = None
+    bytes: int = 0
+    tokens: int = 0
+
+
+def count(work: VersionWork, rows: Sequence[Mapping[str, Any]]) -> Counted:
+    """Ask the provider to count the shared context and a few rows. Never raises: an estimate
+    without counts is still an estimate, and says so."""
+    try:
+        return asyncio.run(_count(work, rows[:SAMPLE]))
+    except (anthropic.AnthropicError, OSError) as error:
+        log.info("the provider counted nothing: %s", error)
+        return Counted()
+
+
+def forecast(
+    work: VersionWork,
+    sizes: Counter[int],
+    options: RunOptions,
+    limits: Limits,
+    counted: Counted,
+    version: TaskVersion | None = None,
+) -> Estimate:
+    """The estimate for items of `sizes` (bytes of prompt → how many) under these options."""
+    seen_bytes = counted.bytes + (version.seen_bytes if version else 0)
+    seen_tokens = counted.tokens + (version.seen_input_tokens if version else 0)
+    calls = version.seen_calls if version else 0
+    headroom = limits.configured("headroom")
+    now = timezone.now()
+    ceiling = limits.configured("budget")
+    money = [
+        left
+        for left in (options.budget, None if ceiling is None else ceiling - limits.spent(now))
+        if left is not None
+    ]
+    return estimate(
+        Work(
+            sizes=sizes,
+            shared_bytes=work.shared_bytes,
+            max_tokens=work.max_tokens,
+            shared_tokens=work.shared_tokens,
+            tokens_per_byte=seen_tokens / seen_bytes if seen_bytes else None,
+            output_tokens=version.seen_output_tokens / calls if version and calls else None,
+            latency=version.seen_latency_ms / calls / 1000 if version and calls else None,
+            caches=MODES[options.mode].caches(work),
+        ),
+        price_of(work.model, now),
+        Allowed(
+            cap=min(limits.cap_in_force, options.concurrency or limits.cap),
+            rpm=limits.configured("rpm") * headroom,
+            itpm=limits.configured("itpm") * headroom,
+            otpm=limits.configured("otpm") * headroom,
+            money=min(money) if money else None,
+        ),
+        OVERHEAD_TOKENS,
+    )
+
+
+def draft_work(definition: TaskDefinition, shared_tokens: int | None = None) -> VersionWork:
+    """A definition as calls would need it, before any version of it is stored."""
+    import json
+
+    contract = "" if definition.contract is None else json.dumps(definition.contract)
+    return VersionWork(
+        id=0,
+        model=definition.model,
+        system=definition.system,
+        prompt=definition.prompt,
+        max_tokens=definition.max_tokens,
+        schema=definition.contract,
+        shared_tokens=shared_tokens,
+        shared_bytes=len(definition.system.encode()) + len(contract.encode()),
+    )
+
+
+async def _count(work: VersionWork, rows: Sequence[Mapping[str, Any]]) -> Counted:
+    async with make_client() as client:
+        requests = [
+            Single().request(work, [ItemWork("", dict(row))], work.max_tokens) for row in rows
+        ]
+        empty = {"model": work.model, "messages": [{"role": "user", "content": "."}]}
+        shared = empty | {k: v for k, v in requests[0].items() if k in {"system", "output_config"}}
+        totals = await asyncio.gather(
+            count_tokens(client, empty),
+            count_tokens(client, shared),
+            *(count_tokens(client, request) for request in requests),
+        )
+        weight = sum(
+            work.shared_bytes + len(request["messages"][0]["content"].encode())
+            for request in requests
+        )
+        return Counted(totals[1] - totals[0], weight, sum(totals[2:]))

@@ -1,0 +1,304 @@
+"""The governor: decides, for all batches together, which calls may be sent now.
+
+Every decision is made under one lock, from what the database says at that moment: free slots, what
+is left in the model's token buckets, and what is left of the money. What fits is leased and its
+worst-case cost reserved in that same transaction, so that at no instant more is in flight, and
+never more is spent, than the limits allow, however many processes ask.
+"""
+
+import heapq
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from functools import partial
+from hashlib import sha256
+
+from django.db import transaction
+
+from batchboard import pricing, signals
+from batchboard.models import Batch, Limits, Price
+from batchboard.money import dollars, units
+from batchboard.states import BatchState, Block, ItemState, Wait
+from dispatch import rows
+from dispatch.buckets import WAITS, Need
+from dispatch.calls import Call, Part
+from dispatch.contender import Candidate, Contender, contenders
+from dispatch.deciding import Deciding
+from dispatch.live import Live
+
+GRANT_SECONDS = 10
+"""A grant that its worker did not take by then was lost on the way and counts for nothing."""
+
+OVERHEAD_TOKENS = 1_000
+"""What a request may weigh beyond the bytes that we send: the provider's own framing, and the
+instructions that it adds for structured output."""
+
+MAX_TOKENS = 128_000
+
+ATTEMPT = (
+    "item_id", "batch_id", "worker_id", "price_id", "model", "mode", "call", "slot", "prime",
+    "max_tokens", "expected_input", "expected_output", "reserved", "granted_at", "granted_until",
+    "started_at", "outcome", "problem", "request_id",
+)  # fmt: skip
+
+
+@dataclass(slots=True)
+class Target:
+    """A worker that calls may go to, and for how many it has room."""
+
+    worker: int
+    room: int
+
+
+@dataclass(slots=True)
+class Admission:
+    """What was let through, and after how many seconds asking again is worth it (None: not by
+    time alone)."""
+
+    calls: list[Call] = field(default_factory=list)
+    retry_in: float | None = None
+
+    def retry_after(self, seconds: float) -> None:
+        self.retry_in = seconds if self.retry_in is None else min(self.retry_in, seconds)
+
+
+def admit(made: Deciding, targets: Sequence[Target], live: Live, *, granted: bool) -> Admission:
+    """Let through what fits, and write it down: attempts, item states, waits.
+
+    `granted` calls travel to their worker in a message and expire if it is lost; others are begun
+    by the caller at once.
+    """
+    round_ = _Round(made, targets, live)
+    round_.choose()
+    return round_.write(granted=granted)
+
+
+def fair_room(limits: Limits, live: Live, worker: int, workers: int) -> int:
+    """How many calls a worker may take for itself: its share of the cap, less what it holds.
+
+    The rest is the pump's to spread, so that no worker keeps all slots while another is idle.
+    """
+    share = -(-limits.cap_in_force // max(1, workers))
+    return max(0, share - live.by_worker[worker])
+
+
+def price_of(model: str, at: datetime) -> pricing.Rates:
+    """The rates of `model` at a moment. Raises LookupError where no price of it is known."""
+    rates = pricing.rates(model, at)
+    if rates is None:
+        raise LookupError(f"{model} has no known price.")
+    return rates
+
+
+class _Round:
+    """One round of admission, within one decision."""
+
+    def __init__(self, made: Deciding, targets: Sequence[Target], live: Live) -> None:
+        self.made = made
+        self.limits = made.limits
+        self.now = made.now
+        self.live = live
+        self.targets = [target for target in targets if target.room > 0]
+        room = sum(target.room for target in self.targets)
+        self.free = min(self.limits.cap_in_force - live.slots, room)
+        self.contenders = contenders(live, self.limits, self.now)
+        self.chosen: list[tuple[Call, Candidate]] = []
+        self.result = Admission()
+        self.binds = ""
+        ceiling = self.limits.configured("budget")
+        self.money = (
+            None if ceiling is None
+            else units(ceiling - self.limits.spent(self.now)) - live.reserved
+        )  # fmt: skip
+
+    def choose(self) -> None:
+        """Deal out slots one by one: the batch with the fewest in flight is served first."""
+        line = [(*contender.order, contender) for contender in self.contenders]
+        heapq.heapify(line)
+        chunk = max(1, -(-max(0, self.free) // max(1, len(line))))
+        while line:
+            contender = heapq.heappop(line)[-1]
+            if self._serve(contender, chunk):
+                heapq.heappush(line, (*contender.order, contender))
+
+    def _serve(self, contender: Contender, chunk: int) -> bool:
+        """Choose one call of this batch if everything allows it; else note what it waits for."""
+        if self.limits.paused:
+            contender.waits = Wait.PAUSED_ALL
+            return False
+        contender.block = contender.stands_still()
+        if contender.block:
+            return False
+        if self.free <= 0:
+            self._no_slot(contender)
+            return False
+        item = contender.next(chunk)
+        if item is None:
+            self._nothing_ready(contender)
+            return False
+        obstacle = contender.obstacle(self.live)
+        if obstacle is not None:
+            contender.waits = "" if obstacle is Wait.SLOT else obstacle
+            return False
+        return self._within_limits(contender, item)
+
+    def _no_slot(self, contender: Contender) -> None:
+        if not contender.in_flight:
+            contender.waits = Wait.SLOT if self.targets or self.live.slots else Wait.WORKER
+        self.binds = self.binds or ("cap" if self.limits.cap_in_force <= self.live.slots else "")
+
+    def _nothing_ready(self, contender: Contender) -> None:
+        due = contender.next_due()
+        if due is not None:
+            self.result.retry_after(max(0.01, (due - self.now).total_seconds()))
+            if not contender.in_flight:
+                contender.waits, contender.waits_until = Wait.BACKOFF, due
+
+    def _within_limits(self, contender: Contender, item: Candidate) -> bool:
+        buckets = self.made.buckets(contender.work.model)
+        if buckets.paused_for:
+            contender.waits, contender.waits_until = Wait.PROVIDER_PAUSE, buckets.row.paused_until
+            self.result.retry_after(buckets.paused_for)
+            return False
+        rates = pricing.rates(contender.work.model, self.now)
+        if rates is None:
+            contender.block = Block.UNPRICED, f"No price of {contender.work.model} is known."
+            return False
+        need = contender.need(item)
+        short = buckets.short_of(need)
+        if short is not None:
+            kind, seconds = short
+            contender.waits = self.binds = WAITS[kind]
+            self.result.retry_after(seconds)
+            return False
+        call = self._call(contender, item, need, rates)
+        if not self._affordable(contender, call.reserved):
+            return False
+        call.number = self.made.number()
+        buckets.take(need)
+        self._take(contender, call, item)
+        return True
+
+    def _call(
+        self, contender: Contender, item: Candidate, need: Need, rates: pricing.Rates
+    ) -> Call:
+        work = contender.work
+        max_tokens = min(MAX_TOKENS, work.max_tokens * 2) if item.widened else work.max_tokens
+        bound = work.shared_bytes + item.prompt_bytes + OVERHEAD_TOKENS
+        return Call(
+            number=0,
+            worker=max(self.targets, key=lambda target: target.room).worker,
+            batch=contender.row.id,
+            version=work.id,
+            model=work.model,
+            mode=contender.row.mode,
+            max_tokens=max_tokens,
+            timeout=contender.row.item_timeout,
+            rates=rates,
+            reserved=rates.worst(bound, max_tokens, writes_cache=contender.caches),
+            expected_input=int(need.input_tokens),
+            expected_output=int(need.output_tokens),
+            parts=[Part(0, item.id, item.key, item.prompt_bytes)],
+            prime=contender.alone,
+        )
+
+    def _affordable(self, contender: Contender, reserved: int) -> bool:
+        """Whether the batch and the installation can pay the worst case; if nothing in flight can
+        free money either, a person has to."""
+        budget = contender.row.budget
+        if budget is not None and budget - contender.row.spent - contender.reserved < reserved:
+            contender.waits = Wait.MONEY
+            if not contender.in_flight:
+                contender.block = (
+                    Block.BUDGET,
+                    f"${dollars(contender.row.spent):.4f} of ${dollars(budget):.4f} is spent, and"
+                    f" the next call may cost ${dollars(reserved):.4f}.",
+                )
+            return False
+        if self.money is not None and self.money < reserved:
+            contender.waits, self.binds = Wait.MONEY, "money"
+            if not self.live.reserved:
+                contender.block = (
+                    Block.CEILING,
+                    f"The ceiling leaves ${dollars(max(0, self.money)):.4f}, and the next call may"
+                    f" cost ${dollars(reserved):.4f}.",
+                )
+            return False
+        return True
+
+    def _take(self, contender: Contender, call: Call, item: Candidate) -> None:
+        contender.take(call.reserved)
+        self.live.reserved += call.reserved
+        self.live.by_work[contender.work_key] += 1
+        if self.money is not None:
+            self.money -= call.reserved
+        self.free -= 1
+        next(target for target in self.targets if target.worker == call.worker).room -= 1
+        self.chosen.append((call, item))
+
+    def write(self, *, granted: bool) -> Admission:
+        """Write the round down: one statement for each table."""
+        if self.chosen:
+            self._write_attempts(granted)
+        self._write_batches()
+        self.limits.binds = self.binds
+        self.result.calls = [call for call, _ in self.chosen]
+        return self.result
+
+    def _write_attempts(self, granted: bool) -> None:
+        rows.update_rows(
+            "batchboard_item",
+            ["state", "due_at", "tries+"],
+            [(item.id, ItemState.RUNNING.value, None, 1) for _, item in self.chosen],
+        )
+        until = self.now + timedelta(seconds=GRANT_SECONDS) if granted else None
+        started_at = None if granted else self.now
+        inserted = rows.insert_rows(
+            "batchboard_attempt",
+            ATTEMPT,
+            [
+                (item.id, call.batch, call.worker, _price_row(call.model, call.rates), call.model,
+                 call.mode, call.number, 1, call.prime, call.max_tokens, call.expected_input,
+                 call.expected_output, call.reserved, self.now, until, started_at, "", "", "")
+                for call, item in self.chosen
+            ],
+            returning="id, call",
+        )  # fmt: skip
+        ids = {call: attempt for attempt, call in inserted}
+        for call, _ in self.chosen:
+            call.parts[0].attempt = ids[call.number]
+
+    def _write_batches(self) -> None:
+        moved = [
+            (c.row.id, c.row.cursor, c.row.wave, c.row.wave_left)
+            for c in self.contenders
+            if c.taken
+        ]
+        rows.update_rows("batchboard_batch", ["cursor", "wave", "wave_left"], moved)
+        for contender in self.contenders:
+            row = contender.row
+            if contender.taken and row.state == BatchState.QUEUED:
+                Batch.objects.get(pk=row.id).begin()
+            if contender.block:
+                Batch.objects.get(pk=row.id).block(*contender.block)
+            waits = "" if contender.block else str(contender.waits)
+            if (waits, contender.waits_until) != (row.waits_for, row.waits_until):
+                Batch.objects.filter(pk=row.id).update(
+                    waits_for=waits, waits_until=contender.waits_until
+                )
+                transaction.on_commit(partial(signals.announce_batch, row.public_id))
+
+
+def _price_row(model: str, rates: pricing.Rates) -> int:
+    """The id of the stored record of these rates."""
+    digest = sha256(f"{model} {rates}".encode()).hexdigest()
+    if digest not in _price_rows:
+        row, _ = Price.objects.get_or_create(
+            digest=digest,
+            defaults={"model": model, "rates": rates.as_json(), "source": pricing.source()},
+        )
+        _price_rows[digest] = row.pk
+    return _price_rows[digest]
+
+
+_price_rows: dict[str, int] = {}

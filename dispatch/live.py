@@ -1,0 +1,48 @@
+"""What is in flight, counted from the live attempts; there is no counter beside them."""
+
+from collections import defaultdict
+from dataclasses import dataclass, field
+
+from batchboard.models import Limits
+from dispatch import rows
+
+COUNT = (
+    "SELECT a.batch_id, a.worker_id, b.version_id, a.mode, SUM(a.slot), SUM(a.reserved), MIN(a.id)"
+    " FROM batchboard_attempt a JOIN batchboard_batch b ON b.id = a.batch_id"
+    " WHERE a.ended_at IS NULL AND a.id >= %s"
+    " GROUP BY a.batch_id, a.worker_id, b.version_id, a.mode"
+)
+
+
+@dataclass(slots=True)
+class Live:
+    """Slots in use and money held (units): in all, by batch, by worker, by version and mode."""
+
+    slots: int = 0
+    reserved: int = 0
+    by_batch: dict[int, int] = field(default_factory=lambda: defaultdict(int))
+    by_worker: dict[int, int] = field(default_factory=lambda: defaultdict(int))
+    by_work: dict[tuple[int, str], int] = field(default_factory=lambda: defaultdict(int))
+    reserved_by_batch: dict[int, int] = field(default_factory=lambda: defaultdict(int))
+
+
+def count_live(limits: Limits) -> Live:
+    """Count, from the oldest live attempt on: `limits.oldest_live`, which this moves forward, so
+    that the index of live attempts is not walked over what ended long ago."""
+    live = Live()
+    oldest = None
+    for batch, worker, version, mode, slot_sum, reserved_sum, first in rows.execute(
+        COUNT, [limits.oldest_live]
+    ):
+        # PostgreSQL sums whole numbers as decimals.
+        slots, reserved = int(slot_sum), int(reserved_sum)
+        live.slots += slots
+        live.reserved += reserved
+        live.by_batch[batch] += slots
+        live.by_worker[worker] += slots
+        live.by_work[version, mode] += slots
+        live.reserved_by_batch[batch] += reserved
+        oldest = first if oldest is None else min(oldest, first)
+    if oldest is not None:
+        limits.oldest_live = oldest
+    return live

@@ -1,0 +1,117 @@
+"""Many rows in one statement, the same on SQLite and PostgreSQL.
+
+On PostgreSQL the rows travel as one array a column and parameters are bound by the server: so a
+statement's text does not change with the number of rows, and is planned once for each connection.
+"""
+
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from functools import lru_cache
+from typing import Any
+
+import psycopg
+from django.apps import apps
+from django.db import connection
+
+Rows = Sequence[Sequence[Any]]
+
+
+def update_rows(
+    table: str,
+    columns: Sequence[str],
+    rows: Rows,
+    *,
+    where: str = "TRUE",
+    params: Sequence[Any] = (),
+    returning: str = "",
+) -> list[tuple[Any, ...]]:
+    """Update each row's `columns` by id, in one statement.
+
+    `rows` hold the id first, then a value for each column; "name+" adds the value to the column
+    instead. `where` may name the table as t, with `params`. Returns the `returning` columns of the
+    rows that were changed, or nothing. Table, columns and conditions are the caller's own words,
+    never input.
+    """
+    if not rows:
+        return []
+    names = [name.rstrip("+") for name in columns]
+    assignments = ", ".join(
+        f"{name} = t.{name} + v.{name}" if column.endswith("+") else f"{name} = v.{name}"
+        for name, column in zip(names, columns, strict=True)
+    )
+    source, values = _as_table(table, ["id", *names], rows)
+    sql = f"UPDATE {table} AS t SET {assignments} FROM {source} WHERE t.id = v.id AND {where}"  # noqa: S608
+    if returning:
+        sql += f" RETURNING {', '.join(f't.{name}' for name in returning.split(', '))}"
+        if connection.vendor == "sqlite":
+            # SQLite knows the table here by no other name than its columns'.
+            sql = sql.replace("RETURNING t.", "RETURNING ").replace(", t.", ", ")
+    return execute(sql, [*values, *params])
+
+
+def insert_rows(
+    table: str, columns: Sequence[str], rows: Rows, *, returning: str = ""
+) -> list[tuple[Any, ...]]:
+    """Insert all rows in one statement; returns the `returning` columns of each."""
+    if not rows:
+        return []
+    source, values = _as_table(table, columns, rows)
+    names = ", ".join(f'"{name}"' for name in columns)
+    sql = f"INSERT INTO {table} ({names}) SELECT * FROM {source}"  # noqa: S608
+    return execute(sql + (f" RETURNING {returning}" if returning else ""), values)
+
+
+def execute(sql: str, params: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
+    """Run one statement; returns its rows, if it has any."""
+    if connection.vendor == "postgresql":
+        connection.ensure_connection()
+        with connection.wrap_database_errors, psycopg.Cursor(connection.connection) as bound:
+            bound.execute(sql, params)
+            return bound.fetchall() if bound.description else []
+    with connection.cursor() as cursor:
+        cursor.execute(sql, [_for_sqlite(value) for value in params])
+        return cursor.fetchall() if cursor.description else []
+
+
+def moment(value: Any) -> datetime | None:
+    """An aware datetime from raw SQL: SQLite hands out a column naive, and MIN of it as text."""
+    if value is None:
+        return None
+    parsed = value if isinstance(value, datetime) else datetime.fromisoformat(value)
+    return parsed if parsed.tzinfo else parsed.replace(tzinfo=UTC)
+
+
+def now() -> datetime:
+    """The database's clock: one for all machines on PostgreSQL, this machine's on SQLite."""
+    if connection.vendor != "postgresql":
+        return datetime.now(UTC)
+    (at,) = execute("SELECT clock_timestamp()")[0]
+    return at.astimezone(UTC)  # type: ignore[no-any-return]
+
+
+def _as_table(table: str, columns: Sequence[str], rows: Rows) -> tuple[str, list[Any]]:
+    """The rows as a table v in a FROM clause, and its parameters."""
+    names = ", ".join(f'"{name}"' for name in columns)
+    if connection.vendor == "postgresql":
+        arrays = ", ".join(f"CAST(%s AS {_type(table, name)}[])" for name in columns)
+        return f"unnest({arrays}) AS v ({names})", [
+            list(column) for column in zip(*rows, strict=True)
+        ]
+    one = "(" + ", ".join(["%s"] * len(columns)) + ")"
+    renamed = ", ".join(f'column{n} AS "{name}"' for n, name in enumerate(columns, start=1))
+    values = f"(SELECT {renamed} FROM (VALUES {', '.join([one] * len(rows))})) AS v"  # noqa: S608
+    return values, [value for row in rows for value in row]
+
+
+def _for_sqlite(value: Any) -> Any:
+    if isinstance(value, datetime):
+        return connection.ops.adapt_datetimefield_value(value)
+    return value
+
+
+@lru_cache
+def _type(table: str, column: str) -> str:
+    """PostgreSQL's type of a column."""
+    model = next(model for model in apps.get_models() if model._meta.db_table == table)
+    field = next(field for field in model._meta.concrete_fields if field.column == column)
+    return getattr(field, "target_field", field).rel_db_type(connection) or "text"

@@ -1,0 +1,66 @@
+// A swap that changes only what is different, so that focus, scroll, selection and typed text
+// survive: `hx-swap="steady"`. Elements are the same where their ids are, else by place and name.
+// `data-keep` is never touched; `data-hold` waits while the pointer or the focus is in it.
+(() => {
+  const TEXT = Node.TEXT_NODE;
+
+  function patch(old, fresh, added) {
+    if (old.nodeType !== Node.ELEMENT_NODE) {
+      if (old.nodeValue !== fresh.nodeValue) old.nodeValue = fresh.nodeValue;
+      return;
+    }
+    if (old.hasAttribute("data-keep") || old.isEqualNode(fresh)) return;
+    if (fresh.hasAttribute("data-hold") && (old.matches(":hover") || old.contains(document.activeElement))) return;
+    if (old.dataset.ticks && old.dateTime === fresh.dateTime && old.dataset.ticks === fresh.dataset.ticks) return;
+    patchAttributes(old, fresh);
+    patchChildren(old, fresh, added);
+  }
+
+  function patchAttributes(old, fresh) {
+    for (const { name } of [...old.attributes]) {
+      if (!fresh.hasAttribute(name)) old.removeAttribute(name);
+    }
+    for (const { name, value } of fresh.attributes) {
+      if (old.getAttribute(name) !== value) old.setAttribute(name, value);
+    }
+  }
+
+  function patchChildren(parent, source, added) {
+    const incoming = new Set([...source.children].map((child) => child.id).filter(Boolean));
+    const present = new Map([...parent.children].filter((child) => child.id).map((child) => [child.id, child]));
+    let place = parent.firstChild;
+    for (const fresh of [...source.childNodes]) {
+      while (place && place.id && !incoming.has(place.id)) place = removed(place);
+      const same = fresh.id ? present.get(fresh.id) : place && alike(place, fresh) ? place : null;
+      if (!same || same.nodeName !== fresh.nodeName) {
+        parent.insertBefore(fresh, place);
+        added.push(fresh);
+        continue;
+      }
+      if (same === place) place = place.nextSibling;
+      else parent.insertBefore(same, place);
+      patch(same, fresh, added);
+    }
+    while (place) place = removed(place);
+  }
+
+  function alike(one, other) {
+    return !one.id && one.nodeType === other.nodeType && one.nodeName === other.nodeName;
+  }
+
+  function removed(node) {
+    const next = node.nextSibling;
+    node.remove();
+    return next;
+  }
+
+  htmx.defineExtension("steady", {
+    isInlineSwap: (style) => style === "steady",
+    handleSwap(style, target, fragment) {
+      if (style !== "steady") return false;
+      const added = [];
+      patchChildren(target, fragment, added);
+      return added.filter((node) => node.nodeType !== TEXT);
+    },
+  });
+})();

@@ -1,0 +1,52 @@
+"""What tests with a database have: empty process caches, no broker, a clock that they move."""
+
+from datetime import timedelta
+
+import pytest
+from django.utils import timezone
+
+from batchboard import signals
+from dispatch import governor, rows, versions
+from tests.factories import START
+
+
+@pytest.fixture(autouse=True)
+def _empty_process_caches():
+    """A process keeps price rows and versions by id, which a rolled back test takes away."""
+    governor._price_rows.clear()
+    versions.work_of.cache_clear()
+
+
+@pytest.fixture(autouse=True)
+def _wide_rate_limits(settings):
+    """Rates bind only in the tests that are about them."""
+    settings.DISPATCH_RPM = settings.DISPATCH_ITPM = settings.DISPATCH_OTPM = 10**9
+
+
+class Clock:
+    """The one clock of a test; it stands still until it is moved."""
+
+    def __init__(self):
+        self.now = START
+
+    def advance(self, seconds):
+        self.now += timedelta(seconds=seconds)
+        return self.now
+
+
+@pytest.fixture
+def clock(monkeypatch):
+    """The engine's and the domain's clock, on every database."""
+    clock = Clock()
+    monkeypatch.setattr(rows, "now", lambda: clock.now)
+    monkeypatch.setattr(timezone, "now", lambda: clock.now)
+    return clock
+
+
+@pytest.fixture
+def announced(monkeypatch):
+    """Nothing is sent to Redis; returns the list of what would have been."""
+    sent = []
+    monkeypatch.setattr(signals, "announce_work", lambda: sent.append("work"))
+    monkeypatch.setattr(signals, "announce_batch", sent.append)
+    return sent

@@ -1,0 +1,215 @@
+"""The board: which batch stands where, what its card says, and what that costs the database."""
+
+import re
+from datetime import timedelta
+from decimal import Decimal
+from typing import Any
+
+import pytest
+from django.db import connection
+from django.test import Client
+from django.test.utils import CaptureQueriesContext
+from django.utils import timezone
+
+from batchboard.models import Limits, Review, SampledItem, User
+from tests.face.conftest import MakeBatch
+
+pytestmark = pytest.mark.django_db
+STARTED = timezone.now() - timedelta(minutes=5)
+
+
+def columns(page: Client, query: str = "") -> dict[str, tuple[int, str]]:
+    """For each column, the count in its header and the text of its cards."""
+    text = page.get(f"/{query}").content.decode()
+    found = {}
+    for part in text.split('<section class="column')[1:]:
+        name = re.search(r'id="column-(\w+)"', part)
+        count = re.search(r'</h2><span class="muted">([\d,]+)</span>', part)
+        assert name
+        assert count
+        found[name[1]] = int(count[1].replace(",", "")), part
+    return found
+
+
+@pytest.mark.parametrize(
+    ("state", "extra", "column"),
+    [
+        ("draft", {}, "draft"),
+        ("queued", {}, "queued"),
+        ("paused", {}, "queued"),
+        ("running", {"started_at": STARTED}, "running"),
+        ("paused", {"started_at": STARTED}, "running"),
+        ("review", {"started_at": STARTED}, "review"),
+        ("approved", {"started_at": STARTED}, "released"),
+        ("released", {"started_at": STARTED}, "released"),
+    ],
+)
+def test_a_batch_stands_in_the_column_of_its_state(
+    page: Client, make_batch: MakeBatch, state: str, extra: dict[str, Any], column: str
+) -> None:
+    batch = make_batch(state, waiting=3, **extra)
+    for name, (count, cards) in columns(page).items():
+        assert count == (name == column)
+        assert (batch.public_id in cards) == (name == column)
+
+
+@pytest.mark.parametrize("state", ["rejected", "cancelled"])
+def test_rejected_and_cancelled_are_folded_away(
+    page: Client, make_batch: MakeBatch, state: str
+) -> None:
+    batch = make_batch(state, waiting=3)
+    folded = page.get("/").content.decode()
+    assert batch.public_id not in folded
+    assert "Show" in folded
+    count, cards = columns(page, "?ended")["ended"]
+    assert count == 1
+    assert batch.public_id in cards
+
+
+def test_a_column_shows_fifty_cards_and_says_how_many_are_older(
+    page: Client, make_batch: MakeBatch
+) -> None:
+    for _ in range(53):
+        make_batch("draft", waiting=1)
+    count, cards = columns(page)["draft"]
+    assert count == 53
+    assert cards.count("<article") == 50
+    assert "3 older" in cards
+
+
+def test_a_card_says_how_far_it_is(page: Client, make_batch: MakeBatch) -> None:
+    make_batch(
+        "running", waiting=2, running=3, succeeded=4, dead=1, started_at=STARTED,
+        cost=Decimal("0.29"), estimate_expected=Decimal("0.45"), concurrency=4,
+    )  # fmt: skip
+    card = columns(page)["running"][1]
+    assert "10 items" in card
+    assert "haiku-4.5" in card
+    assert "3 / 4 in flight" in card
+    assert "<b>5</b> of 10" in card
+    assert "1 dead" in card
+    assert "$0.29" in card
+    assert "of est. $0.45" in card
+    assert '<span class="muted">[Batch]</span>' in card
+    assert card.count('<i class="succeeded">') == 4
+    assert card.count('<i class="dead">') == 1
+    assert card.count('<i class="running">') == 3
+    assert card.count('<i class="waiting">') == 2
+
+
+def test_a_large_batch_has_segments_not_cells(page: Client, make_batch: MakeBatch) -> None:
+    make_batch("running", waiting=30, succeeded=30, dead=1, started_at=STARTED)
+    card = columns(page)["running"][1]
+    assert "<i " not in card
+    assert '<rect class="dead"' in card
+
+
+@pytest.mark.parametrize(
+    ("state", "extra", "says", "tone"),
+    [
+        ("running", {"waits_for": "rpm"}, "Waits for requests per minute", "hold"),
+        ("running", {"blocked": "budget"}, "Blocked: budget spent", "person"),
+        ("queued", {"waits_for": "slot"}, "Waits for a free slot", "hold"),
+        ("paused", {}, "Paused", "wait"),
+        ("draft", {}, "Under 15 items", "wait"),
+    ],
+)
+def test_what_stands_still_says_why(
+    page: Client,
+    make_batch: MakeBatch,
+    state: str,
+    extra: dict[str, Any],
+    says: str,
+    tone: str,
+) -> None:
+    make_batch(state, waiting=3, **extra)
+    text = page.get("/").content.decode()
+    assert re.search(rf'class="strip tone-{tone}".*?{says}', text, re.DOTALL)
+
+
+def test_a_shared_pause_counts_down(page: Client, make_batch: MakeBatch) -> None:
+    until = timezone.now() + timedelta(seconds=8)
+    make_batch("running", waiting=3, waits_for="provider_pause", waits_until=until)
+    text = page.get("/").content.decode()
+    assert "Rate limited (429): resumes in" in text
+    assert 'data-ticks="left"' in text
+
+
+def test_a_batch_without_a_worker_says_so(page: Client, make_batch: MakeBatch, worker: Any) -> None:
+    make_batch("queued", waiting=3)
+    worker.delete()
+    text = page.get("/").content.decode()
+    assert "Waits for a worker: none takes work" in text
+    assert "nothing is sent until one runs" in text
+
+
+def test_who_paused_it_and_when(page: Client, make_batch: MakeBatch, person: User) -> None:
+    make_batch("running", waiting=3, started_at=STARTED).pause(by=person)
+    text = page.get("/").content.decode()
+    assert re.search(r"Paused by Mara Voss, <time[^>]*>\d+ s ago</time>", text)
+    assert "resumption?board" in text
+
+
+def test_a_review_says_how_far_it_is(page: Client, make_batch: MakeBatch) -> None:
+    batch = make_batch("review", succeeded=5, finished_at=STARTED)
+    review = Review.objects.create(batch=batch, seed="s", population=5)
+    for place, item in enumerate(batch.items.all()[:3]):
+        verdict = "pass" if place else "fail"
+        SampledItem.objects.create(review=review, item=item, place=place, verdict=verdict)
+    assert "3 of 3 judged, 1 bad" in columns(page)["review"][1]
+
+
+def test_an_empty_board_says_what_to_try(page: Client) -> None:
+    text = page.get("/").content.decode()
+    assert "manage.py batch run" in text
+
+
+class TestLimits:
+    def test_slots_show_what_is_used_free_and_cut(
+        self, page: Client, make_batch: MakeBatch
+    ) -> None:
+        limits = Limits.objects.current()
+        Limits.objects.filter(pk=limits.pk).update(
+            concurrency=10, cap_factor=0.8, cap_reason="cut from 10 to 8 by a 429", binds="cap"
+        )
+        make_batch("running", waiting=2, running=5, started_at=STARTED)
+        text = page.get("/board/limits").content.decode()
+        assert text.count('class="filled"') == 5
+        assert text.count('class="free"') == 3
+        assert text.count('class="cut"') == 2
+        assert "cut from 10 to 8 by a 429" in text
+        assert "binds" in text
+
+    def test_a_large_cap_is_a_meter(self, page: Client, make_batch: MakeBatch) -> None:
+        limits = Limits.objects.current()
+        Limits.objects.filter(pk=limits.pk).update(concurrency=200)
+        text = page.get("/board/limits").content.decode()
+        assert "slots" not in text
+        assert "meter" in text
+
+    def test_a_pause_of_everything_is_said(self, page: Client, person: User) -> None:
+        Limits.objects.current().pause_all(by=person)
+        text = page.get("/board/limits").content.decode()
+        assert "Everything is paused by Mara Voss" in text
+
+
+def test_queries_do_not_grow_with_the_board(
+    page: Client, make_batch: MakeBatch, django_assert_num_queries: Any
+) -> None:
+    for state in ("draft", "queued", "running", "paused", "review", "released", "cancelled"):
+        make_batch(state, waiting=2, running=state == "running")
+    page.get("/?ended")  # the row of the limits is made on first use
+    with CaptureQueriesContext(connection) as one_each:
+        page.get("/?ended")
+    for _ in range(29):
+        for state in ("queued", "running", "paused", "review"):
+            make_batch(state, waiting=2, running=state == "running")
+    with django_assert_num_queries(len(one_each)):
+        page.get("/?ended")
+
+
+def test_the_fragment_is_the_markup_of_the_page(page: Client, make_batch: MakeBatch) -> None:
+    make_batch("running", waiting=2, running=1, dead=1, started_at=STARTED, waits_for="rpm")
+    whole = page.get("/").content.decode()
+    assert page.get("/board/columns").content.decode() in whole
+    assert page.get("/board/limits").content.decode() in whole

@@ -1,0 +1,213 @@
+"""The stream of changes: who hears what, how often, and what happens while Redis is away."""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Coroutine
+from contextlib import suppress
+from typing import Any
+
+import pytest
+import redis
+from asgiref.sync import async_to_sync
+from django.test import AsyncClient
+
+from batchboard.models import User
+from batchboard.views import hub as hub_module
+from batchboard.views import live as live_module
+from batchboard.views.hub import Hub, Listener
+
+
+@pytest.fixture
+def quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(hub_module, "FOLD_SECONDS", 0.02)
+    monkeypatch.setattr(hub_module, "FIRST_WAIT_SECONDS", 0.01)
+
+
+def in_loop(test: Callable[[], Coroutine[Any, Any, None]]) -> None:
+    async def limited() -> None:
+        async with asyncio.timeout(5):
+            await test()
+
+    async_to_sync(limited)()
+
+
+async def silence() -> AsyncIterator[str | None]:
+    await asyncio.Event().wait()
+    yield None
+
+
+async def heard(listener: Listener, times: int) -> list[list[str]]:
+    news = listener.news()
+    return [await anext(news) for _ in range(times)]
+
+
+def test_a_browser_hears_of_all_that_it_watches_when_it_comes(quick: None) -> None:
+    async def test() -> None:
+        with Hub(silence).listening("b_one") as listener:
+            assert await heard(listener, 1) == [["batch-b_one", "board"]]
+
+    in_loop(test)
+
+
+def test_only_the_batch_that_is_looked_at_is_named(quick: None) -> None:
+    async def test() -> None:
+        hub = Hub(silence)
+        with hub.listening("b_one") as one, hub.listening() as board:
+            await heard(one, 1)
+            await heard(board, 1)
+            hub.tell("b_two")
+            assert await heard(one, 1) == [["board"]]
+            hub.tell("b_one")
+            assert await heard(one, 1) == [["batch-b_one", "board"]]
+            assert await heard(board, 1) == [["board"]]
+
+    in_loop(test)
+
+
+def test_many_changes_fold_into_one_event(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(hub_module, "FOLD_SECONDS", 0.2)
+
+    async def test() -> None:
+        hub = Hub(silence)
+        with hub.listening("b_one") as listener:
+            news = listener.news()
+            await anext(news)
+            loop = asyncio.get_running_loop()
+            began, count = loop.time(), 0
+            while loop.time() - began < 0.5:
+                hub.tell("b_one")
+                waiting = asyncio.ensure_future(anext(news))
+                while not waiting.done():
+                    hub.tell("b_one")
+                    await asyncio.sleep(0.005)
+                count += 1
+            assert 2 <= count <= 4
+
+    in_loop(test)
+
+
+def test_silence_ends_with_a_tick(quick: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(hub_module, "TICK_SECONDS", 0.1)
+
+    async def test() -> None:
+        with Hub(silence).listening("b_one") as listener:
+            assert await heard(listener, 3) == [["batch-b_one", "board"]] * 3
+
+    in_loop(test)
+
+
+def test_changes_of_others_do_not_put_the_tick_off(
+    quick: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(hub_module, "TICK_SECONDS", 0.15)
+
+    async def test() -> None:
+        hub = Hub(silence)
+        with hub.listening("b_one") as listener:
+            news, seen = listener.news(), 0
+            await anext(news)
+            for _ in range(20):
+                hub.tell("b_other")
+                seen += "batch-b_one" in await anext(news)
+            assert seen >= 2
+
+    in_loop(test)
+
+
+def test_after_redis_was_away_everything_may_have_changed(quick: None) -> None:
+    comings: list[str] = []
+
+    async def changes() -> AsyncIterator[str | None]:
+        comings.append("asked")
+        if len(comings) == 1:
+            raise redis.ConnectionError("away")
+        yield None
+        await asyncio.Event().wait()
+
+    async def test() -> None:
+        with Hub(changes).listening("b_one") as listener:
+            assert await heard(listener, 2) == [["batch-b_one", "board"]] * 2
+            assert len(comings) == 2
+
+    in_loop(test)
+
+
+def test_nobody_is_subscribed_to_once_the_last_has_left(quick: None) -> None:
+    ended: list[bool] = []
+
+    async def changes() -> AsyncIterator[str | None]:
+        try:
+            await asyncio.Event().wait()
+            yield None
+        finally:
+            ended.append(True)
+
+    async def test() -> None:
+        hub = Hub(changes)
+        with hub.listening() as one, hub.listening():
+            await heard(one, 1)
+            await asyncio.sleep(0.01)
+        assert hub._following is None
+        await asyncio.sleep(0.01)
+        assert ended == [True]
+
+    in_loop(test)
+
+
+@pytest.mark.django_db
+class TestView:
+    @pytest.fixture
+    def stream(self, person: User, monkeypatch: pytest.MonkeyPatch, quick: None) -> tuple[Hub, Any]:
+        hub = Hub(silence)
+        monkeypatch.setattr(live_module, "hub", hub)
+        client = AsyncClient()
+        client.force_login(person)
+        return hub, client
+
+    def test_a_change_becomes_an_event(self, stream: tuple[Hub, Any]) -> None:
+        hub, client = stream
+
+        async def test() -> None:
+            answer = await client.get("/live?batch=b_one")
+            assert answer["Content-Type"] == "text/event-stream"
+            assert answer["Cache-Control"] == "no-cache"
+            assert answer["X-Accel-Buffering"] == "no"
+            parts = aiter(answer.streaming_content)
+            assert await anext(parts) == b"retry: 1000\n\n"
+            first = b"event: batch-b_one\ndata:\n\nevent: board\ndata:\n\n"
+            assert await anext(parts) == first
+            hub.tell("b_two")
+            assert await anext(parts) == b"event: board\ndata:\n\n"
+            leaving = asyncio.ensure_future(anext(parts))
+            await asyncio.sleep(0.05)
+            leaving.cancel()
+            with suppress(asyncio.CancelledError):
+                await leaving
+            assert not hub._listeners
+
+        in_loop(test)
+
+    def test_what_the_address_says_cannot_write_into_the_stream(
+        self, stream: tuple[Hub, Any]
+    ) -> None:
+        _, client = stream
+
+        async def test() -> None:
+            answer = await client.get("/live?batch=x%0Aevent:%20evil")
+            parts = aiter(answer.streaming_content)
+            await anext(parts)
+            assert await anext(parts) == b"event: board\ndata:\n\n"
+            await parts.aclose()
+
+        in_loop(test)
+
+    def test_a_stream_ends_in_time_so_that_the_session_is_asked_for_again(
+        self, stream: tuple[Hub, Any], monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(live_module, "LONGEST_SECONDS", 0)
+        _, client = stream
+
+        async def test() -> None:
+            answer = await client.get("/live")
+            assert len([part async for part in answer.streaming_content]) == 2
+
+        in_loop(test)
