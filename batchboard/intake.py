@@ -3,14 +3,13 @@
 import shutil
 import tempfile
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from django.db import transaction
 from django.utils import timezone
 
 from batchboard import pricing, template
@@ -70,34 +69,47 @@ def read_task_file(content: bytes) -> TaskDefinition:
 def estimate(items: Items, options: RunOptions) -> Estimate:
     """What a run would cost and take; reads the whole file, and creates nothing."""
     counted = _count(items)
-    for _ in items.rows():
-        pass
+    _read_all(items)
     return _forecast(items, options, counted, _stored(items.definition))
 
 
-def create(items: Items, options: RunOptions, name: str = "", by: Any = None) -> Batch:
-    """A draft batch of all items, with its estimate; nothing at all where a row cannot be used."""
+def create(
+    items: Items,
+    options: RunOptions,
+    name: str = "",
+    by: Any = None,
+    progress: Callable[[int], None] | None = None,
+) -> Batch:
+    """A draft batch of all items, with its estimate; nothing at all where a row cannot be used.
+
+    The file is read once to see that all of it can be used, and then again to store it, which
+    tells `progress` how many items are stored so far. Raises IngestError.
+    """
     counted = _count(items)
-    with transaction.atomic():
-        version = TaskVersion.objects.for_definition(items.definition, by)
-        batch = Batch.objects.create_with_items(
-            name=name or suggested_name(items.definition),
-            version=version,
-            items=items.rows(),
-            options=options,
-            by=by,
-        )
-        _remember(version, counted)
-        forecasted = _forecast(items, options, counted, version)
-        batch.estimate_expected = forecasted.expected
-        batch.estimate_worst = forecasted.worst
-        batch.estimate_seconds = forecasted.seconds
-        batch.save(update_fields=["estimate_expected", "estimate_worst", "estimate_seconds"])
-    return batch
+    _read_all(items)
+    version = TaskVersion.objects.for_definition(items.definition, by)
+    _remember(version, counted)
+    forecasted = _forecast(items, options, counted, version)
+    return Batch.objects.create_with_items(
+        name=name or suggested_name(items.definition),
+        version=version,
+        items=items.rows(),
+        options=options,
+        by=by,
+        progress=progress,
+        estimate_expected=forecasted.expected,
+        estimate_worst=forecasted.worst,
+        estimate_seconds=forecasted.seconds,
+    )
 
 
 def suggested_name(definition: TaskDefinition) -> str:
     return f"[Batch] {definition.name}: {timezone.localdate():%b %-d}"[:200]
+
+
+def _read_all(items: Items) -> None:
+    for _ in items.rows():
+        pass
 
 
 def _count(items: Items) -> forecast.Counted:

@@ -9,6 +9,7 @@ from enum import StrEnum
 
 
 class BatchState(StrEnum):
+    INGESTING = "ingesting"  # its items are coming in: nothing can be done with it yet
     DRAFT = "draft"  # being put together: nothing was sent
     QUEUED = "queued"  # started, and waits for its first call
     RUNNING = "running"  # at least one call was let through
@@ -71,6 +72,7 @@ def _moves(*rows: tuple[str, tuple[str, ...], str]) -> dict[str, Move]:
 
 B = BatchState
 BATCH_MOVES = _moves(
+    ("arrive", (B.INGESTING,), B.DRAFT),
     ("start", (B.DRAFT,), B.QUEUED),
     ("begin", (B.QUEUED,), B.RUNNING),
     ("pause", (B.QUEUED, B.RUNNING), B.PAUSED),

@@ -11,6 +11,7 @@ from django.conf import settings
 CALLS = "calls"
 CONTROL = "control"
 PUMP_SECONDS = 2.0
+TIDY_SECONDS = 60.0
 
 
 def broker_url(redis_url: str) -> str:
@@ -51,7 +52,12 @@ app.conf.update(
             "task": "dispatch.tasks.pump",
             "schedule": PUMP_SECONDS,
             "options": {"expires": PUMP_SECONDS * 2, "queue": CONTROL},
-        }
+        },
+        "tidy": {
+            "task": "dispatch.tasks.tidy",
+            "schedule": TIDY_SECONDS,
+            "options": {"expires": TIDY_SECONDS, "queue": CONTROL},
+        },
     },
     beat_schedule_filename=str(settings.DATA_DIR / "beat"),
 )

@@ -3,9 +3,9 @@
 from dataclasses import dataclass
 from datetime import datetime
 
+from batchboard import rows
 from batchboard.models import Limits, Schedule
 from batchboard.states import Block, Wait
-from dispatch import rows
 from dispatch.buckets import Need
 from dispatch.live import Live
 from dispatch.modes import MODES, RequestMode

@@ -4,9 +4,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import datetime
 
+from batchboard import rows
 from batchboard.models import Limits, ModelLimit
 from batchboard.models.lifecycle import decision
-from dispatch import rows
 from dispatch.buckets import Buckets
 
 

@@ -15,11 +15,10 @@ from hashlib import sha256
 
 from django.db import transaction
 
-from batchboard import pricing, signals
+from batchboard import pricing, rows, signals
 from batchboard.models import Batch, Limits, Price
 from batchboard.money import dollars, units
 from batchboard.states import BatchState, Block, ItemState, Wait
-from dispatch import rows
 from dispatch.buckets import WAITS, Need
 from dispatch.calls import Call, Part
 from dispatch.contender import Candidate, Contender, contenders

@@ -3,8 +3,8 @@
 from collections import defaultdict
 from dataclasses import dataclass, field
 
+from batchboard import rows
 from batchboard.models import Limits
-from dispatch import rows
 
 COUNT = (
     "SELECT a.batch_id, a.worker_id, b.version_id, a.mode, SUM(a.slot), SUM(a.reserved), MIN(a.id)"

@@ -14,13 +14,13 @@ from datetime import datetime, timedelta
 
 from django.db.models import Count, F
 
-from batchboard import signals
+from batchboard import rows, signals
 from batchboard.models import Attempt, Batch
 from batchboard.models.limits import month_of
 from batchboard.money import dollars, share_out
 from batchboard.pricing import Usage
 from batchboard.states import UNFINISHED_BATCH, Block, ItemState
-from dispatch import adaptive, governor, rows
+from dispatch import adaptive, governor
 from dispatch.buckets import Need
 from dispatch.calls import Began, Finished, Part, PartReply
 from dispatch.deciding import Deciding, deciding

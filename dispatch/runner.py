@@ -23,11 +23,12 @@ import anthropic
 import uvloop
 from django.db import InterfaceError, OperationalError, connections
 
+from batchboard import rows
 from batchboard.models import Attempt, ItemInput, Worker
 from batchboard.money import units
 from batchboard.pricing import Usage
 from batchboard.states import BatchState
-from dispatch import governor, recorder, rows
+from dispatch import governor, recorder
 from dispatch.calls import Began, Call, Finished, Part, PartReply, Reply
 from dispatch.modes import MODES
 from dispatch.modes.work import ItemWork

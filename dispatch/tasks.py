@@ -8,6 +8,8 @@ from celery.signals import celeryd_after_setup, worker_ready, worker_shutdown, w
 from django.conf import settings
 from kombu.exceptions import OperationalError
 
+from batchboard import rows
+from batchboard.models import Batch
 from dispatch import pump as pumping
 from dispatch.celery import CALLS, app
 from dispatch.runner import Runner
@@ -58,6 +60,12 @@ def ping() -> None:
     """Prove that this worker consumes."""
     if Process.runner is not None:
         Process.runner.consumed()
+
+
+@app.task
+def tidy() -> None:
+    """Clear away what killed processes left."""
+    Batch.objects.discard_abandoned(rows.now())
 
 
 def nudge() -> None:

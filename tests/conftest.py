@@ -5,8 +5,8 @@ from datetime import timedelta
 import pytest
 from django.utils import timezone
 
-from batchboard import signals
-from dispatch import governor, rows, versions
+from batchboard import rows, signals
+from dispatch import governor, versions
 from tests.factories import START
 
 

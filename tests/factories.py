@@ -3,6 +3,7 @@
 from datetime import UTC, datetime, timedelta
 from itertools import count
 
+from batchboard import rows
 from batchboard.models import (
     Attempt,
     Batch,
@@ -14,7 +15,7 @@ from batchboard.models import (
     Worker,
 )
 from batchboard.pricing import Usage
-from dispatch import governor, rows
+from dispatch import governor
 from dispatch.calls import Call, Finished, PartReply, Reply
 from dispatch.deciding import deciding
 from dispatch.live import count_live

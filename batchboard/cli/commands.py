@@ -69,7 +69,7 @@ def run(options: Options) -> int:
 
 def list_(options: Options) -> int:
     limits = Limits.objects.current()
-    batches = Batch.objects.select_related("version__task_type").order_by("-id")
+    batches = Batch.objects.arrived().select_related("version__task_type").order_by("-id")
     if options["json"]:
         print(json.dumps([summary(batch, limits) for batch in batches]))
         return DONE

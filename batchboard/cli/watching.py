@@ -9,10 +9,11 @@ from rich.live import Live
 from rich.table import Table
 from rich.text import Text
 
+from batchboard import rows
 from batchboard.cli.refusals import BLOCKED, DEAD_ITEMS, DONE
 from batchboard.models import Batch, Limits
 from batchboard.states import UNFINISHED_BATCH, BatchState
-from dispatch import pump, rows
+from dispatch import pump
 
 INTERVAL_SECONDS = 0.25
 WAITS = {

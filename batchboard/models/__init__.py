@@ -1,10 +1,10 @@
 """The domain: what is stored, and the verbs that change it."""
 
+from batchboard.models.arriving import NewItem
 from batchboard.models.attempt import Answer, Attempt, Price, Spend, Worker
 from batchboard.models.batch import (
     Batch,
     Mode,
-    NewItem,
     RunOptions,
     Schedule,
     suggested_deadline,

@@ -1,29 +1,26 @@
 """Batches: the parent of items, how to run them, their limits, and where they stand."""
 
 import secrets
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import datetime, timedelta
 from decimal import Decimal
-from itertools import islice
 from typing import Any
 
 from django.conf import settings
 from django.core.validators import MinValueValidator
-from django.db import models, transaction
+from django.db import models
 from django.db.models import F, Q
+from django.utils import timezone
 
-from batchboard import signals
-from batchboard.models.event import Event
+from batchboard.models.arriving import Arriving, NewItem, abandoned
 from batchboard.models.fields import UsdField
-from batchboard.models.item import Item, ItemInput
 from batchboard.models.lifecycle import Lifecycle
 from batchboard.models.reviewing import Reviewing
 from batchboard.models.task_type import TaskVersion
 from batchboard.states import OPEN_BATCH, UNFINISHED_BATCH, BatchState
 
 ALPHABET = "23456789abcdefghjkmnpqrstuvwxyz"
-INGEST_CHUNK = 2_000
 
 
 def new_public_id() -> str:
@@ -60,19 +57,19 @@ class RunOptions:
     priority: int = 0
 
 
-@dataclass(frozen=True)
-class NewItem:
-    """One item as it comes in: its key, its row, and the UTF-8 bytes of its rendered prompt."""
-
-    key: str
-    data: dict[str, Any]
-    prompt_bytes: int
-
-
 class BatchQuerySet(models.QuerySet["Batch"]):
     def open(self) -> "BatchQuerySet":
         """Batches that the governor may let calls of through."""
         return self.filter(state__in=OPEN_BATCH, blocked="")
+
+    def arrived(self) -> "BatchQuerySet":
+        """Batches that have all of their items: every one that a person should see."""
+        return self.exclude(state=BatchState.INGESTING)
+
+    def discard_abandoned(self, now: datetime) -> None:
+        """Clear away what a killed process left of batches that it was filling."""
+        for batch in abandoned(self, now):
+            batch.discard()
 
     def unfinished(self) -> "BatchQuerySet":
         return self.filter(state__in=UNFINISHED_BATCH)
@@ -89,32 +86,34 @@ class BatchQuerySet(models.QuerySet["Batch"]):
         options: RunOptions,
         by: Any = None,
         rerun_of: "Batch | None" = None,
+        progress: Callable[[int], None] | None = None,
+        **fields: Any,
     ) -> "Batch":
-        """A draft with all of its items, or nothing at all where `items` raises on its way."""
-        with transaction.atomic():
-            batch = self.create(
-                name=name,
-                version=version,
-                owner=by,
-                rerun_of=rerun_of,
-                schedule=options.schedule,
-                mode=options.mode,
-                concurrency=options.concurrency,
-                first_look=options.first_look,
-                budget=options.budget,  # type: ignore[misc]
-                item_timeout=options.item_timeout,
-                deadline=options.deadline,
-                sample_size=options.sample_size,
-                priority=options.priority,
-            )
-            batch.total = batch._take_in(iter(items))
-            batch.save(update_fields=["total"])
-            Event.objects.record("batch.created", by=by, batch=batch, items=batch.total)
-            transaction.on_commit(lambda: signals.announce_batch(batch.public_id))
+        """A draft with all of its items, or nothing at all where `items` raises on its way.
+        `progress` is told how many items are stored so far; `fields` are further columns."""
+        batch = self.create(
+            state=BatchState.INGESTING,
+            filled_at=timezone.now(),
+            name=name,
+            version=version,
+            owner=by,
+            rerun_of=rerun_of,
+            schedule=options.schedule,
+            mode=options.mode,
+            concurrency=options.concurrency,
+            first_look=options.first_look,
+            budget=options.budget,  # type: ignore[misc]
+            item_timeout=options.item_timeout,
+            deadline=options.deadline,
+            sample_size=options.sample_size,
+            priority=options.priority,
+            **fields,
+        )
+        batch.fill(items, by, progress)
         return batch
 
 
-class Batch(Lifecycle, Reviewing, models.Model):
+class Batch(Arriving, Lifecycle, Reviewing, models.Model):
     """The parent of a pile of items of one task type version.
 
     `succeeded`, `dead` and `cancelled` count items that ended and are moved in the transaction
@@ -173,7 +172,8 @@ class Batch(Lifecycle, Reviewing, models.Model):
     estimate_worst = UsdField(null=True)
     estimate_seconds = models.FloatField(null=True)
 
-    created_at = models.DateTimeField(auto_now_add=True)
+    created_at = models.DateTimeField(default=timezone.now)
+    filled_at = models.DateTimeField(null=True, help_text="Ingesting: its last chunk was stored.")
     started_at = models.DateTimeField(null=True)
     finished_at = models.DateTimeField(null=True)
     decided_at = models.DateTimeField(null=True)
@@ -212,20 +212,6 @@ class Batch(Lifecycle, Reviewing, models.Model):
         """Money held for attempts that are live or whose cost is unknown."""
         held = self.attempts.live().aggregate(held=models.Sum("reserved"))["held"] or Decimal(0)
         return Decimal(held + self.unknown_cost)
-
-    def _take_in(self, items: Iterator[NewItem]) -> int:
-        """Store items in chunks, so that memory stays flat however many come; returns how many."""
-        position = 0
-        while chunk := list(islice(items, INGEST_CHUNK)):
-            rows = Item.objects.bulk_create(
-                Item(batch=self, position=position + n, key=new.key, prompt_bytes=new.prompt_bytes)
-                for n, new in enumerate(chunk)
-            )
-            ItemInput.objects.bulk_create(
-                ItemInput(item=row, data=new.data) for row, new in zip(rows, chunk, strict=True)
-            )
-            position += len(chunk)
-        return position
 
 
 def suggested_deadline(items: int, concurrency: int, item_timeout: int) -> int:

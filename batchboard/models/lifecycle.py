@@ -34,15 +34,16 @@ def decision() -> Iterator[Limits]:
     One lock, always taken first: so nobody can hold a batch that another, who holds its items,
     waits for.
     """
-    with _turn(), transaction.atomic():
+    with turn(), transaction.atomic():
         limits = Limits.objects.select_for_update().filter(pk=1).first()
         yield limits or Limits.objects.create(pk=1)
 
 
 @contextmanager
-def _turn() -> Iterator[None]:
-    """On SQLite, wait for one's turn before the transaction begins: a file lock wakes the next in
-    line at once, where SQLite itself would sleep and look again."""
+def turn() -> Iterator[None]:
+    """What goes around every longer writing transaction. On SQLite, wait for one's turn before it
+    begins: a file lock wakes the next in line at once, where SQLite itself would sleep and look
+    again."""
     if connection.vendor != "sqlite" or connection.in_atomic_block:
         yield
         return
@@ -161,7 +162,10 @@ class Lifecycle:
             self._open_review(keys)
         return True
 
-    def _move(self: "Batch", verb: str, by: Any, **changes: Any) -> None:
+    def _move(
+        self: "Batch", verb: str, by: Any, told: dict[str, Any] | None = None, **changes: Any
+    ) -> None:
+        """Make the move, with `changes` of columns beside it; `told` goes into its event."""
         move = BATCH_MOVES[verb]
         with decision():
             won = (
@@ -175,7 +179,7 @@ class Lifecycle:
                 raise MoveRefused(
                     f"{self.name} is {self.state}: {verb} is possible only from {sources}."
                 )
-            Event.objects.record(f"batch.{verb}", by=by, batch=self)
+            Event.objects.record(f"batch.{verb}", by=by, batch=self, **(told or {}))
             self._announce()
 
     def _announce(self: "Batch") -> None:

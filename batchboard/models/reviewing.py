@@ -258,7 +258,8 @@ class Reviewing:
         review.save(update_fields=["state", "decided_by", "decided_at", "reason"])
 
     def _rerun(self: "Batch", review: Review, which: str, by: Any) -> "Batch":
-        from batchboard.models.batch import NewItem, RunOptions
+        from batchboard.models.arriving import NewItem
+        from batchboard.models.batch import RunOptions
 
         items = self.items.all()
         if which == "bad":

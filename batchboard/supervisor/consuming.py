@@ -7,10 +7,10 @@ from datetime import timedelta
 
 from django.db import DatabaseError, connection
 
+from batchboard import rows
 from batchboard.models import Limits, Worker
 from batchboard.supervisor.child import Child
 from batchboard.supervisor.plan import broker_answers
-from dispatch import rows
 
 STUCK_SECONDS = 30.0
 CHECK_SECONDS = 3.0

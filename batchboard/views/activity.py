@@ -45,7 +45,7 @@ def _judged(detail: Mapping[str, Any]) -> str:
 
 
 WORDS: Mapping[str, tuple[Said, str, str]] = {
-    "batch.created": (_created, "plus", ""),
+    "batch.arrive": (_created, "plus", ""),
     "batch.start": (lambda _: "started it", "play", "run"),
     "batch.begin": (lambda _: "first call let through", "play", "run"),
     "batch.pause": (lambda _: "paused it", "pause", "hold"),

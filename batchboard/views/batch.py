@@ -6,6 +6,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, render
 from django.views.decorators.http import require_safe
 
+from batchboard import rows
 from batchboard.models import Batch, Limits
 from batchboard.states import ItemState
 from batchboard.views.activity import activity
@@ -13,7 +14,7 @@ from batchboard.views.cards import Card, cards
 from batchboard.views.columns import COLUMNS, ENDED, column_of, with_relations
 from batchboard.views.failures import failures
 from batchboard.views.item_page import Asked, item_page
-from dispatch import pump, rows
+from dispatch import pump
 
 TITLES = {column.name: column.title for column in (*COLUMNS, ENDED)}
 

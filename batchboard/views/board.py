@@ -7,11 +7,12 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
+from batchboard import rows
 from batchboard.models import Limits
 from batchboard.views.cards import Card, cards, live_items
 from batchboard.views.columns import COLUMNS, ENDED, NAMES, Column, counts
 from batchboard.views.limits_bar import limits_bar
-from dispatch import pump, rows
+from dispatch import pump
 
 
 @dataclass(frozen=True)

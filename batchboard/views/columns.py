@@ -30,7 +30,9 @@ class Column:
 
 
 COLUMNS = (
-    Column("draft", "Draft", Q(state=BatchState.DRAFT), ("-id",)),
+    Column(
+        "draft", "Draft", Q(state__in=[BatchState.INGESTING, BatchState.DRAFT]), ("-id",),
+    ),
     Column(
         "queued", "Queued",
         Q(state=BatchState.QUEUED) | Q(state=BatchState.PAUSED) & ~_STARTED,
@@ -60,6 +62,8 @@ def column_of(state: str, started_at: datetime | None) -> str:
     """The name of the column that a batch stands in."""
     if state == BatchState.PAUSED:
         return "running" if started_at else "queued"
+    if state == BatchState.INGESTING:
+        return "draft"
     if state == BatchState.APPROVED:
         return "released"
     if state in {BatchState.REJECTED, BatchState.CANCELLED}:

@@ -46,7 +46,7 @@ def test_starting_queues_and_the_first_call_begins(clock):
     batch.refresh_from_db()
     assert (batch.state, batch.started_at) == ("running", clock.now)
     assert batch.deadline_at == clock.now + timedelta(seconds=60)
-    assert told(batch) == ["batch.created", "batch.start", "batch.begin"]
+    assert told(batch) == ["batch.arrive", "batch.start", "batch.begin"]
 
 
 def test_a_paused_batch_gets_nothing_and_what_is_in_flight_counts():
