@@ -122,11 +122,11 @@ if DATABASES["default"]["ENGINE"].endswith("sqlite3"):
         ),
     }
 else:
-    DATABASES["default"].setdefault("OPTIONS", {})["pool"] = {
-        "min_size": 1,
-        "max_size": env.int("DATABASE_POOL", default=10),
-        "timeout": 10,
-    }
+    DATABASES["default"].setdefault("OPTIONS", {}).update(
+        pool={"min_size": 1, "max_size": env.int("DATABASE_POOL", default=10), "timeout": 10},
+        # A process that stands still in the middle of a decision must not hold up all others.
+        options="-c idle_in_transaction_session_timeout=10s",
+    )
 
 # Redis carries messages; what it forgets is rebuilt from the database.
 REDIS_URL: str = env.str("REDIS_URL", default=f"unix://{broker_socket(DATA_DIR)}")

@@ -44,11 +44,16 @@ class Watch:
             return []
 
     def _find(self) -> list[tuple[Child, str]]:
-        old = rows.now() - timedelta(seconds=STUCK_SECONDS)
+        now = rows.now()
+        old = now - timedelta(seconds=STUCK_SECONDS)
         pumped = Limits.objects.current().pumped_at
         if pumped is None or pumped < old:
             why = f"nothing was pumped for {STUCK_SECONDS:g} s"
-            return [(child, why) for child in self._control if child.age > STUCK_SECONDS]
+            suspects = list(self._control)
+            if pumped is not None and pumped < old - timedelta(seconds=STUCK_SECONDS):
+                # A new control worker did not help: another process may hold the database.
+                suspects += self._calls
+            return [(child, why) for child in suspects if child.age > STUCK_SECONDS]
         found = []
         for child in self._calls:
             worker = Worker.objects.filter(pid=child.pid or 0).order_by("-id").first()

@@ -1,12 +1,14 @@
 """A whole installation for tests: `manage.py up` in a folder of its own, driven as a person would,
 by its command line, and watched from the provider's side."""
 
+import fcntl
 import json
 import os
 import signal
 import sqlite3
 import subprocess
 import sys
+import time
 import urllib.request
 from contextlib import closing
 from pathlib import Path
@@ -128,6 +130,29 @@ class Installation:
 
         until(over, seconds, f"{batch} in {states}", every=0.2)
         return self.batch("show", batch)
+
+    def nobody_decides(self) -> bool:
+        """Whether, for half a second, no process was found in the middle of a transaction all the
+        time: the others end theirs and go on, a stopped one does not."""
+        return any(self._is_free() or time.sleep(0.05) for _ in range(10))
+
+    def _is_free(self) -> bool:
+        if "DATABASE_URL" in self.environment:
+            (open_ones,) = self.read(
+                "SELECT count(*) FROM pg_stat_activity WHERE state LIKE 'idle in transaction%%'"
+            )
+            return open_ones == 0
+        with (self.data / "turn").open() as file:
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                return False
+        with closing(sqlite3.connect(self.data / "batchboard.sqlite3", timeout=0)) as database:
+            try:
+                database.execute("BEGIN IMMEDIATE")
+            except sqlite3.OperationalError:
+                return False
+        return True
 
     def read(self, sql: str, *parameters: object) -> tuple:
         """One row from the database, past the command line: a process for every look would slow

@@ -108,8 +108,7 @@ def test_a_killed_database_server(run, request):
 
 
 def test_a_stopped_worker_records_nothing_and_starts_nothing(run):
-    pid = run.pid("calls1")
-    os.kill(pid, signal.SIGSTOP)
+    pid = stop_between_decisions(run, "calls1")
     time.sleep(LEASE_SECONDS + 4)
     before = len(run.calls())
     in_line = run.batch("show", run.id)["counts"]["waiting"]
@@ -119,6 +118,22 @@ def test_a_stopped_worker_records_nothing_and_starts_nothing(run):
     run.killed_at = time.monotonic()
     ends_well(run)
     assert before <= len(run.calls()) <= before + in_line + CAP
+
+
+def stop_between_decisions(run, name: str) -> int:
+    """Stop a process that holds no lock; one that did would keep everybody from deciding, its own
+    rescue included, and nobody could take its lease away."""
+    pid = run.pid(name)
+
+    def stopped() -> bool:
+        os.kill(pid, signal.SIGSTOP)
+        if run.nobody_decides():
+            return True
+        os.kill(pid, signal.SIGCONT)
+        return False
+
+    until(stopped, 10, "a moment between decisions")
+    return pid
 
 
 def kill_broker(run, request) -> None:
