@@ -39,6 +39,7 @@ def pump() -> Pumped:
     with deciding() as made:
         made.limits.pumped_at = made.now
         rescue.sweep(made.limits, made.now)
+        made.limits.lift_last_months_ceiling(made.now)
         workers = alive(made.now)
         fresh = made.now - timedelta(seconds=FRESH_SECONDS)
         live = count_live(made.limits)

@@ -18,6 +18,8 @@ def add_run_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--deadline", type=_at_least(1), metavar="S")
     parser.add_argument("--sample", type=_at_least(1), metavar="N",
                         help="how many results to draw for review")  # fmt: skip
+    parser.add_argument("--allowed-bad", type=_at_least(0), default=0, metavar="N",
+                        help="how many bad ones in the sample still pass (default 0)")  # fmt: skip
     parser.add_argument("--priority", type=int, choices=range(-10, 11), default=0, metavar="P",
                         help="-10 to 10; higher first where batches are served alike")  # fmt: skip
 
@@ -32,6 +34,7 @@ def run_options(namespace: dict[str, object]) -> RunOptions:
         item_timeout=namespace["item_timeout"],  # type: ignore[arg-type]
         deadline=namespace["deadline"],  # type: ignore[arg-type]
         sample_size=namespace["sample"],  # type: ignore[arg-type]
+        allowed_bad=namespace["allowed_bad"],  # type: ignore[arg-type]
         priority=namespace["priority"],  # type: ignore[arg-type]
     )
 

@@ -2,7 +2,7 @@
 
 import secrets
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, fields
 from datetime import datetime, timedelta
 from decimal import Decimal
 from typing import Any
@@ -54,7 +54,13 @@ class RunOptions:
     item_timeout: int = 120
     deadline: int | None = None
     sample_size: int | None = None
+    allowed_bad: int = 0
     priority: int = 0
+
+    @classmethod
+    def of(cls, batch: "Batch") -> "RunOptions":
+        """How `batch` ran, for another that is to run like it."""
+        return cls(**{field.name: getattr(batch, field.name) for field in fields(cls)})
 
 
 class BatchQuerySet(models.QuerySet["Batch"]):
@@ -87,10 +93,10 @@ class BatchQuerySet(models.QuerySet["Batch"]):
         by: Any = None,
         rerun_of: "Batch | None" = None,
         progress: Callable[[int], None] | None = None,
-        **fields: Any,
+        **columns: Any,
     ) -> "Batch":
         """A draft with all of its items, or nothing at all where `items` raises on its way.
-        `progress` is told how many items are stored so far; `fields` are further columns."""
+        `progress` is told how many items are stored so far; `columns` are set beside."""
         batch = self.create(
             state=BatchState.INGESTING,
             filled_at=timezone.now(),
@@ -98,16 +104,8 @@ class BatchQuerySet(models.QuerySet["Batch"]):
             version=version,
             owner=by,
             rerun_of=rerun_of,
-            schedule=options.schedule,
-            mode=options.mode,
-            concurrency=options.concurrency,
-            first_look=options.first_look,
-            budget=options.budget,  # type: ignore[misc]
-            item_timeout=options.item_timeout,
-            deadline=options.deadline,
-            sample_size=options.sample_size,
-            priority=options.priority,
-            **fields,
+            **asdict(options),
+            **columns,
         )
         batch.fill(items, by, progress)
         return batch
@@ -128,6 +126,7 @@ class Batch(Arriving, Lifecycle, Reviewing, models.Model):
     state = models.CharField(max_length=10, default=BatchState.DRAFT, db_index=True)
     blocked = models.CharField(max_length=20, blank=True)
     blocked_detail = models.CharField(max_length=300, blank=True)
+    blocked_at = models.DateTimeField(null=True)
     waits_for = models.CharField(max_length=20, blank=True)
     waits_until = models.DateTimeField(null=True)
     started_by = models.ForeignKey(

@@ -36,7 +36,7 @@ def decision() -> Iterator[Limits]:
     """
     with turn(), transaction.atomic():
         limits = Limits.objects.select_for_update().filter(pk=1).first()
-        yield limits or Limits.objects.create(pk=1)
+        yield limits or Limits.objects.get_or_create(pk=1)[0]
 
 
 @contextmanager
@@ -71,10 +71,12 @@ class Lifecycle:
 
     def resume(self: "Batch", by: Any = None) -> None:
         """Go on after a pause, or after a person dealt with what blocked the batch."""
-        if self.state != BatchState.PAUSED and self.blocked:
-            self.unblock(by)
-            return
-        self._move("resume" if self.started_at else "requeue", by, paused_by=None)
+        with decision():
+            if self.blocked:
+                self.unblock(by)
+                if self.state != BatchState.PAUSED:
+                    return
+            self._move("resume" if self.started_at else "requeue", by, paused_by=None)
 
     def unblock(self: "Batch", by: Any = None) -> None:
         """Clear a block; a look is counted as taken, a deadline starts anew."""
@@ -97,7 +99,9 @@ class Lifecycle:
         where no call of it can follow anyway."""
         with decision():
             free = type(self).objects.unfinished().filter(pk=self.pk, blocked="")
-            won = bool(free.update(blocked=reason, blocked_detail=detail[:300]))
+            won = bool(
+                free.update(blocked=reason, blocked_detail=detail[:300], blocked_at=timezone.now())
+            )
             if won:
                 Event.objects.record("batch.blocked", batch=self, reason=reason, detail=detail)
                 self._announce()

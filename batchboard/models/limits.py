@@ -15,7 +15,7 @@ from batchboard.models.attempt import Spend
 from batchboard.models.event import Event
 from batchboard.models.fields import UsdField
 from batchboard.money import ZERO
-from batchboard.states import OPEN_BATCH, Block
+from batchboard.states import Block
 
 
 class BudgetPeriod(models.TextChoices):
@@ -159,7 +159,7 @@ class Limits(models.Model):
                     "limits.changed", by=by, **{name: str(read[name]) for name in changed}
                 )
             if {"budget", "budget_period"} & set(changed):
-                self._lift(Block.CEILING)
+                self._lift_ceiling()
             transaction.on_commit(signals.announce_work)
             transaction.on_commit(signals.announce_limits)
         return changed
@@ -184,11 +184,19 @@ class Limits(models.Model):
         self.refresh_from_db(fields=["paused", "paused_by"])
         return bool(won)
 
+    def lift_last_months_ceiling(self, now: datetime) -> None:
+        """A new month has a ceiling of its own: what the last one's blocked goes on."""
+        if self.configured("budget_period") == BudgetPeriod.MONTH:
+            month = now.astimezone(UTC).replace(day=1, hour=0, minute=0, second=0, microsecond=0)
+            self._lift_ceiling(blocked_at__lt=month)
+
     @staticmethod
-    def _lift(block: Block) -> None:
+    def _lift_ceiling(**which: Any) -> None:
         from batchboard.models.batch import Batch
 
-        Batch.objects.filter(blocked=block, state__in=OPEN_BATCH).update(blocked="", waits_for="")
+        Batch.objects.unfinished().filter(blocked=Block.CEILING, **which).update(
+            blocked="", blocked_detail="", waits_for=""
+        )
 
 
 class ModelLimit(models.Model):

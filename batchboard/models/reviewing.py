@@ -270,17 +270,7 @@ class Reviewing:
             name=f"{self.name} (again)"[:200],
             version=self.version.newest(),
             items=(NewItem(i.key, i.input.data, i.prompt_bytes) for i in chosen),
-            options=RunOptions(
-                schedule=self.schedule,
-                mode=self.mode,
-                concurrency=self.concurrency,
-                first_look=self.first_look,
-                budget=self.budget,
-                item_timeout=self.item_timeout,
-                deadline=self.deadline,
-                sample_size=self.sample_size,
-                priority=self.priority,
-            ),
+            options=RunOptions.of(self),
             by=by,
             rerun_of=self,
         )

@@ -1,5 +1,6 @@
 """A draft comes with all of its items, or not at all."""
 
+from dataclasses import asdict
 from datetime import timedelta
 from decimal import Decimal
 from unittest import mock
@@ -10,7 +11,7 @@ from django.utils import timezone
 from batchboard.models import Batch, Event, Item, ItemInput, NewItem, RunOptions
 from batchboard.models.arriving import CHUNK
 from batchboard.states import MoveRefused
-from tests.factories import draft, new_items, task_version
+from tests.factories import new_items, task_version
 
 pytestmark = pytest.mark.django_db
 
@@ -47,17 +48,17 @@ def test_a_row_that_cannot_be_read_leaves_nothing_behind(good):
         assert not model.objects.exists()
 
 
-def test_every_option_is_kept():
-    batch = draft(
-        1, schedule="waves", mode="cached", concurrency=7, first_look=True, budget="1.25",
-        item_timeout=9, deadline=60, sample_size=4, priority=-2,
+def test_every_option_is_kept_and_found_again():
+    options = RunOptions(
+        schedule="waves", mode="single", concurrency=7, first_look=True, budget=Decimal("1.25"),
+        item_timeout=9, deadline=60, sample_size=4, allowed_bad=1, priority=-2,
     )  # fmt: skip
-    batch.refresh_from_db()
-    assert (batch.schedule, batch.mode, batch.concurrency, batch.first_look) == (
-        "waves", "cached", 7, True,
-    )  # fmt: skip
-    assert (batch.budget, batch.item_timeout, batch.deadline) == (Decimal("1.25"), 9, 60)
-    assert (batch.sample_size, batch.priority, batch.state) == (4, -2, "draft")
+    for name, default in asdict(RunOptions()).items():
+        assert getattr(options, name) != default, f"{name} is not tried"
+    batch = Batch.objects.create_with_items(
+        name="Pile", version=task_version(), items=new_items(1), options=options
+    )
+    assert RunOptions.of(Batch.objects.get(pk=batch.pk)) == options
 
 
 def test_a_key_given_twice_leaves_nothing_behind():

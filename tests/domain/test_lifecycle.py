@@ -76,6 +76,15 @@ def test_a_paused_batch_whose_last_call_ends_asks_for_review():
     assert batch.state == "review"
 
 
+def test_one_resume_ends_a_pause_and_a_block_together():
+    batch = queued(2)
+    batch.block(Block.FIRST_LOOK)
+    batch.pause()
+    batch.resume()
+    batch.refresh_from_db()
+    assert (batch.state, batch.blocked, batch.looked) == ("queued", "", True)
+
+
 def test_a_block_is_set_once_and_lifted_by_resume():
     ada = person()
     batch = queued()

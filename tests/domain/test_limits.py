@@ -126,6 +126,30 @@ def test_a_new_ceiling_lifts_what_it_blocked_and_nothing_else(limits, change):
     assert list(Batch.objects.order_by("id").values_list("blocked", flat=True)) == ["", "budget"]
 
 
+def test_a_new_ceiling_lifts_a_paused_batchs_block_too(limits):
+    batch = queued()
+    batch.block(Block.CEILING)
+    batch.pause()
+    limits.change(budget=5)
+    batch.refresh_from_db()
+    assert (batch.state, batch.blocked) == ("paused", "")
+
+
+@pytest.mark.parametrize(("period", "blocked"), [("month", ""), ("all", "ceiling")])
+def test_a_new_month_lifts_what_the_last_ones_ceiling_blocked(limits, clock, period, blocked):
+    old = queued()
+    old.block(Block.CEILING)
+    limits.change(budget_period=period, budget=5)
+    Batch.objects.update(blocked=Block.CEILING)
+    clock.advance(31 * 24 * 3600)
+    new = queued()
+    new.block(Block.CEILING)
+    limits.lift_last_months_ceiling(clock.now)
+    assert list(Batch.objects.order_by("id").values_list("blocked", flat=True)) == [
+        blocked, "ceiling",
+    ]  # fmt: skip
+
+
 def test_one_pause_stops_everything_and_one_resume_starts_it(limits):
     ada = person()
     first, second = queued(2), queued(2)
