@@ -1,0 +1,181 @@
+"""Fills a database with a long history, by the database's own arithmetic: a thousand batches, a
+million items and their attempts, one batch of a hundred thousand that runs."""
+
+from datetime import datetime, timedelta
+from typing import Any
+
+from django.db import connection, models
+
+from batchboard.models import (
+    Answer,
+    Attempt,
+    Batch,
+    Item,
+    ItemInput,
+    Limits,
+    Price,
+    TaskVersion,
+    User,
+    Worker,
+)
+from batchboard.models.batch import new_public_id, new_seed
+from batchboard.models.task_type import TaskType
+
+LONG = 100_000
+STATES = (
+    ("draft",) * 6
+    + ("queued",) * 4
+    + ("running",) * 8
+    + ("review",) * 22
+    + ("rejected",) * 30
+    + ("cancelled",) * 30
+)
+"""Of the first hundred short batches; all others are released."""
+
+
+def fill(batches: int, items: int, now: datetime) -> Batch:
+    """Returns the long batch. Of every 20 items 18 succeeded and one is dead, in what has ended."""
+    people = [User.objects.create_user(f"person{n}") for n in range(5)]
+    worker = Worker.objects.create(
+        node="calls1@bench",
+        host="bench",
+        pid=1,
+        lease_until=now + timedelta(days=1),
+        consumed_at=now,
+    )
+    price = Price.objects.create(model="claude-haiku-5-5", rates={}, source="bench", digest="bench")
+    versions = [_version(n) for n in range(20)]
+    each = (items - LONG) // (batches - 1)
+    long = _batch("Long pile", versions[0], people[0], "running", LONG, now)
+    rows = [long]
+    for n in range(batches - 1):
+        state = STATES[n] if n < len(STATES) else "released"
+        rows.append(
+            _batch(f"[Batch] Pile {n}", versions[n % 20], people[n % 5], state, each,
+                   now - timedelta(hours=n))
+        )  # fmt: skip
+    for batch in rows:
+        _fill(batch, worker, price, now)
+    Limits.objects.update_or_create(pk=1, defaults={"oldest_live": _oldest_live()})
+    if connection.vendor == "postgresql":
+        with connection.cursor() as cursor:
+            cursor.execute("ANALYZE")
+    return long
+
+
+def _version(number: int) -> TaskVersion:
+    return TaskVersion.objects.create(
+        task_type=TaskType.objects.create(name=f"Kind {number}"), number=1, digest=f"{number}",
+        model="claude-haiku-5-5", prompt="{{ text }}", system="Be brief.", max_tokens=200,
+        check_list=["Is it right?"],
+    )  # fmt: skip
+
+
+def _batch(
+    name: str, version: TaskVersion, owner: User, state: str, total: int, at: datetime
+) -> Batch:
+    ended = {"draft": 0, "queued": 0, "running": total * 3 // 4 // 20 * 20}.get(
+        state, total // 20 * 20
+    )
+    started = at if ended else None
+    return Batch(
+        public_id=new_public_id(), seed=new_seed(), name=name, version=version, owner=owner,
+        state=state, total=total, succeeded=ended // 20 * 19, dead=ended // 20, cursor=ended,
+        created_at=at, started_at=started, cost=0, estimate_expected=1, estimate_worst=2,
+        finished_at=at if state not in {"draft", "queued", "running"} else None,
+        decided_at=at if state in {"released", "rejected"} else None,
+    )  # fmt: skip
+
+
+def _fill(batch: Batch, worker: Worker, price: Price, now: datetime) -> None:
+    batch.save()
+    ended = batch.succeeded + batch.dead
+    live = 10 if batch.state == "running" else 0
+    state = (
+        f"CASE WHEN n.i >= {ended + live} THEN 'waiting' WHEN n.i >= {ended} THEN 'running'"
+        " WHEN n.i % 20 = 7 THEN 'dead' ELSE 'succeeded' END"
+    )
+    outcome = f"CASE WHEN n.i >= {ended} THEN '' WHEN n.i % 20 = 7 THEN 'refused' ELSE 'ok' END"
+    _insert(Item, batch.total, {
+        "batch_id": batch.pk, "position": "n.i", "key": "'ticket-' || n.i", "state": state,
+        "prompt_bytes": 120, "cost": f"CASE WHEN n.i < {ended} THEN 4200000 ELSE 0 END",
+        "outcome": outcome, "tries": f"CASE WHEN n.i < {ended + live} THEN 1 ELSE 0 END",
+        "latency_ms": f"CASE WHEN n.i < {ended} THEN 900 + n.i % 400 END",
+        "input_tokens": 300, "output_tokens": 40,
+    })  # fmt: skip
+    first = Item.objects.filter(batch=batch).order_by("position").values_list("pk", flat=True)[0]
+    _insert(ItemInput, batch.total, {
+        "item_id": f"{first} + n.i",
+        "data": _json("""'{"text": "My order number ' || n.i || ' did not arrive."}'"""),
+    })  # fmt: skip
+    if not ended:
+        return
+    before = Attempt.objects.aggregate(last=models.Max("id"))["last"] or 0
+    over = f"n.i < {ended}"
+    at = _moment(batch.started_at or now, "n.i")
+    _insert(Attempt, ended + live, {
+        "item_id": f"{first} + n.i", "batch_id": batch.pk, "worker_id": worker.pk,
+        "price_id": price.pk, "model": "'claude-haiku-5-5'", "mode": "'cached'",
+        "call": f"{before} + n.i", "max_tokens": 200, "reserved": 9000000, "granted_at": at,
+        "started_at": at, "ended_at": f"CASE WHEN {over} THEN {at} END",
+        "outcome": outcome,
+        "problem": f"CASE WHEN {over} AND n.i % 20 = 7 THEN 'The model refused.' ELSE '' END",
+        "status": 200, "request_id": "'req_' || n.i", "input_tokens": 300, "output_tokens": 40,
+        "cache_write_5m_tokens": 0, "cache_write_1h_tokens": 0, "cache_read_tokens": 0,
+        "cost": f"CASE WHEN {over} THEN 4200000 END", "latency_ms": "900 + n.i % 400",
+    })  # fmt: skip
+    if batch.total >= LONG:
+        attempt = Attempt.objects.filter(batch=batch).order_by("pk").values_list("pk", flat=True)[0]
+        _insert(Answer, ended, {"attempt_id": f"{attempt} + n.i", "text": '\'{"label": "a"}\''})
+        with connection.cursor() as cursor:
+            cursor.execute(
+                "UPDATE batchboard_item SET result_id = id - %s + %s"
+                " WHERE batch_id = %s AND state = 'succeeded'", [first, attempt, batch.pk],
+            )  # fmt: skip
+
+
+def _insert(model: type[models.Model], count: int, given: dict[str, Any]) -> None:
+    """Insert `count` rows, numbered n.i from 0, of SQL expressions or a column's default."""
+    values = {}
+    for field in model._meta.concrete_fields:
+        if field.column in given:
+            values[field.column] = str(given[field.column])
+        elif field.has_default():
+            values[field.column] = _literal(field.get_default())
+        elif not field.null and not field.primary_key:
+            values[field.column] = "''"
+    columns = ", ".join(f'"{name}"' for name in values)
+    sql = (
+        f"WITH RECURSIVE n (i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i + 1 < {count})"
+        f" INSERT INTO {model._meta.db_table} ({columns})"
+        f" SELECT {', '.join(values.values())} FROM n ORDER BY n.i"
+    )
+    if connection.vendor == "sqlite":
+        # SQLite wants the numbers inside the SELECT of the INSERT.
+        with_, insert = sql.split(" INSERT INTO ", 1)
+        target, select = insert.split(" SELECT ", 1)
+        sql = f"INSERT INTO {target} {with_} SELECT {select}"
+    with connection.cursor() as cursor:
+        cursor.execute(sql)
+
+
+def _literal(value: Any) -> str:
+    if isinstance(value, bool):
+        return ("FALSE", "TRUE")[value]
+    return str(value) if isinstance(value, int) else f"'{value}'"
+
+
+def _json(expression: str) -> str:
+    return f"CAST({expression} AS jsonb)" if connection.vendor == "postgresql" else expression
+
+
+def _moment(start: datetime, seconds: str) -> str:
+    """SQL for `start` plus a hundredth of so many seconds."""
+    text = start.strftime("%Y-%m-%d %H:%M:%S")
+    if connection.vendor == "postgresql":
+        return f"TIMESTAMPTZ '{text}+00' + ({seconds}) * INTERVAL '10 milliseconds'"
+    return f"strftime('%Y-%m-%d %H:%M:%f', '{text}', (({seconds}) / 100.0) || ' seconds')"
+
+
+def _oldest_live() -> int:
+    return Attempt.objects.live().aggregate(first=models.Min("id"))["first"] or 0
