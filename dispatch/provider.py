@@ -31,15 +31,17 @@ STOPS = {
 }
 
 
+UNLIMITED = httpx2.Limits(max_connections=0, max_keepalive_connections=2_000)
+"""The cap is the governor's to keep. To aiohttp 0 is no limit, and None its own limit of 100."""
+
+
 def make_client() -> anthropic.AsyncAnthropic:
     """The one client of a process; must be made inside the event loop that uses it."""
     return anthropic.AsyncAnthropic(
         api_key=settings.ANTHROPIC_API_KEY or "simulated",
         base_url=settings.ANTHROPIC_BASE_URL,
         max_retries=0,
-        http_client=anthropic.DefaultAioHttpClient(
-            limits=httpx2.Limits(max_connections=None, max_keepalive_connections=2_000),
-        ),
+        http_client=anthropic.DefaultAioHttpClient(limits=UNLIMITED),
     )
 
 

@@ -54,7 +54,9 @@ def loop(kind: str) -> None:
 
 def limit(kind: str) -> None:
     """How much of 10,000 requests a minute is used."""
-    with installation(kind, "--latency 2 --rpm 10000", 400, DISPATCH_RPM="10000") as bb:
+    with installation(
+        kind, "--latency 2 --latency-sigma 0 --rpm 10000", 400, DISPATCH_RPM="10000"
+    ) as bb:
         run(bb, bb.items(6_000), bb.task_type())
         calls = sorted(bb.calls(), key=lambda call: call["started"])
         starts = [call["started"] for call in calls]

@@ -19,7 +19,7 @@ async def main(url: str, count: int, cap: int) -> float:
         base_url=url,
         max_retries=0,
         http_client=anthropic.DefaultAioHttpClient(
-            limits=httpx2.Limits(max_connections=None, max_keepalive_connections=2_000)
+            limits=httpx2.Limits(max_connections=0, max_keepalive_connections=2_000)
         ),
     ) as client:
         slots = asyncio.Semaphore(cap)

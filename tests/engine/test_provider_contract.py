@@ -3,6 +3,7 @@
 import asyncio
 import json
 
+import aiohttp
 import pytest
 
 from batchboard.pricing import Usage
@@ -174,3 +175,15 @@ def test_the_provider_counts_tokens_without_a_bill(talk):
         return await count_tokens(client, REQUEST)
 
     assert talk(scenario) > 0
+
+
+def test_a_client_keeps_as_many_calls_in_flight_as_it_is_given(talk):
+    """Behind the client's own limit of connections they would hold slots and do nothing."""
+
+    async def scenario(client, served):
+        await asyncio.gather(*(ask(client, REQUEST, 10.0) for _ in range(300)))
+        async with aiohttp.ClientSession() as http:
+            async with http.get(f"{served.url}/_simulator/statistics") as answer:
+                return (await answer.json())["peak_in_flight"]
+
+    assert talk(scenario, latency=1.0) == 300
