@@ -182,8 +182,8 @@ def test_a_client_keeps_as_many_calls_in_flight_as_it_is_given(talk):
 
     async def scenario(client, served):
         await asyncio.gather(*(ask(client, REQUEST, 10.0) for _ in range(300)))
-        async with aiohttp.ClientSession() as http:
-            async with http.get(f"{served.url}/_simulator/statistics") as answer:
-                return (await answer.json())["peak_in_flight"]
+        address = f"{served.url}/_simulator/statistics"
+        async with aiohttp.ClientSession() as http, http.get(address) as answer:
+            return (await answer.json())["peak_in_flight"]
 
     assert talk(scenario, latency=1.0) == 300
