@@ -1,9 +1,8 @@
 """Addresses: nouns, one view each."""
 
-from django.contrib import admin
 from django.urls import path
 
-from batchboard.views import batch, board, health, live, moves, sign_in
+from batchboard.views import batch, board, health, live, moves, people, sign_in
 
 urlpatterns = [
     path("", board.board, name="board"),
@@ -20,6 +19,11 @@ urlpatterns = [
     path("sign-in/", sign_in.sign_in, name="sign-in"),
     path("sign-out/", sign_in.sign_out, name="sign-out"),
     path("password/", sign_in.password, name="password"),
+    path("account/", sign_in.account, name="account"),
+    path("people/", people.people, name="people"),
+    path("people/<int:pk>/", people.person, name="person"),
+    path("people/<int:pk>/roles", people.person_roles, name="person-roles"),
+    path("people/<int:pk>/access", people.person_access, name="person-access"),
+    path("people/<int:pk>/password", people.person_password, name="person-password"),
     path("healthz", health.healthz, name="healthz"),
-    path("admin/", admin.site.urls),
 ]

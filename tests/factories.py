@@ -3,6 +3,8 @@
 from datetime import UTC, datetime, timedelta
 from itertools import count
 
+from django.contrib.auth.models import Group
+
 from batchboard.models import (
     Attempt,
     Batch,
@@ -14,6 +16,7 @@ from batchboard.models import (
     Worker,
 )
 from batchboard.pricing import Usage
+from batchboard.roles import Role
 from dispatch import governor, rows
 from dispatch.calls import Call, Finished, PartReply, Reply
 from dispatch.deciding import deciding
@@ -137,8 +140,10 @@ def judge_all(batch, fails=0, by=None):
     return keys
 
 
-def person(name="Ada", **fields):
-    return User.objects.create_user(username=f"{name}-{next(_numbers)}", **fields)
+def person(name="Ada", roles=(Role.OPERATOR, Role.REVIEWER), **fields):
+    user = User.objects.create_user(username=f"{name}-{next(_numbers)}", **fields)
+    user.groups.set(Group.objects.filter(name__in=roles))
+    return user
 
 
 def states(batch):

@@ -20,6 +20,7 @@ from batchboard.models.item import Item, ItemInput
 from batchboard.models.lifecycle import Lifecycle
 from batchboard.models.reviewing import Reviewing
 from batchboard.models.task_type import TaskVersion
+from batchboard.roles import Right, require
 from batchboard.states import OPEN_BATCH, UNFINISHED_BATCH, BatchState
 
 ALPHABET = "23456789abcdefghjkmnpqrstuvwxyz"
@@ -90,7 +91,12 @@ class BatchQuerySet(models.QuerySet["Batch"]):
         by: Any = None,
         rerun_of: "Batch | None" = None,
     ) -> "Batch":
-        """A draft with all of its items, or nothing at all where `items` raises on its way."""
+        """A draft with all of its items, or nothing at all where `items` raises on its way.
+
+        To send items of a rejected batch again (`rerun_of`) is part of the reviewer's decision.
+        """
+        right = Right.OPERATE if rerun_of is None else Right.REVIEW
+        require(by, right, "create a batch")
         with transaction.atomic():
             batch = self.create(
                 name=name,
