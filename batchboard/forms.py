@@ -1,5 +1,6 @@
 """Forms of the pages."""
 
+from decimal import Decimal
 from typing import Any
 
 from django import forms
@@ -7,7 +8,8 @@ from django.contrib.auth.forms import AuthenticationForm, UsernameField
 from django.contrib.auth.validators import UnicodeUsernameValidator
 from django.core.exceptions import ValidationError
 
-from batchboard.models import SignInTries, User
+from batchboard.models import Limits, SignInTries, User
+from batchboard.models.limit_settings import SETTINGS, read_settings
 from batchboard.roles import Role
 
 PLAIN_TEXT = {"autocapitalize": "none", "spellcheck": "false"}
@@ -90,3 +92,73 @@ def _in_words(seconds: float) -> str:
         return f"{whole} s"
     minutes = -(-whole // 60)
     return "1 minute" if minutes == 1 else f"{minutes} minutes"
+
+
+class LimitsForm(forms.Form):
+    """What holds for all batches together, as people write it: 80 %, $10.00, or nothing."""
+
+    concurrency = forms.CharField(label="Cap: calls in flight")
+    headroom = forms.CharField(label="Headroom")
+    budget = forms.CharField(label="Ceiling for all spend", required=False)
+    budget_period = forms.ChoiceField(
+        label="The ceiling holds", choices=[("month", "each month (UTC)"), ("all", "in all")]
+    )
+    starter_may_approve = forms.ChoiceField(
+        label="Who started a batch", choices=[("yes", "may approve it"), ("no", "may not approve")]
+    )
+    stopped = False
+    """Whether nothing but what a value would stop stands against saving."""
+
+    @classmethod
+    def of(cls, limits: Limits) -> "LimitsForm":
+        budget = limits.configured("budget")
+        return cls(
+            initial={
+                "concurrency": f"{limits.cap:,}",
+                "headroom": f"{limits.configured('headroom') * 100:g}",
+                "budget": "" if budget is None else f"{budget:,.2f}",
+                "budget_period": limits.configured("budget_period"),
+                "starter_may_approve": "yes" if limits.configured("starter_may_approve") else "no",
+            }
+        )
+
+    def clean(self) -> dict[str, Any]:
+        read: dict[str, Any] = {}
+        for name, written in self.cleaned_data.items():
+            try:
+                read |= read_settings({name: _as_number(name, written)})
+            except ValueError:
+                says = "from 5 to 100 %" if name == "headroom" else SETTINGS[name].says
+                self.add_error(name, f"“{written}” is not {says}.")
+        return read
+
+    def stop(self, name: str, why: str) -> None:
+        """A value fits and would stop work: it is asked for once more."""
+        self.stopped = not self.errors or self.stopped
+        self.add_error(name, why)
+
+    def said(self, name: str, before: Any) -> str:
+        """From what to what a value changed."""
+        return f"{_written(name, before)} → {_written(name, self.cleaned_data[name])}"
+
+
+def _as_number(name: str, written: str) -> str:
+    bare = written.strip().strip("$%").replace(",", "").replace("\u202f", "").strip()
+    if name == "headroom":
+        try:
+            return str(Decimal(bare) / 100)
+        except ArithmeticError:
+            return "no number"
+    return bare
+
+
+def _written(name: str, value: Any) -> str:
+    if value is None:
+        return "none"
+    if name == "headroom":
+        return f"{value * 100:g}\u202f%"
+    if name == "budget":
+        return f"${value:,.2f}"
+    if name == "starter_may_approve":
+        return "yes" if value else "no"
+    return {"month": "each month", "all": "in all"}.get(str(value), f"{value}")

@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from batchboard.views import batch, board, health, live, moves, people, sign_in
+from batchboard.views import batch, board, health, limits, live, moves, people, sign_in
 
 urlpatterns = [
     path("", board.board, name="board"),
@@ -15,6 +15,11 @@ urlpatterns = [
     path("batches/<str:public_id>/resumption", moves.resumption, name="batch-resumption"),
     path("batches/<str:public_id>/cancellation", moves.cancellation, name="batch-cancellation"),
     path("batches/<str:public_id>/second-try", moves.second_try, name="batch-second-try"),
+    path("limits/", limits.limits, name="limits"),
+    path("limits/live", limits.limits_live, name="limits-live"),
+    path("limits/models", limits.limits_models, name="limits-models"),
+    path("limits/pause", limits.limits_pause, name="limits-pause"),
+    path("limits/resumption", limits.limits_resumption, name="limits-resumption"),
     path("live", live.live, name="live"),
     path("sign-in/", sign_in.sign_in, name="sign-in"),
     path("sign-out/", sign_in.sign_out, name="sign-out"),

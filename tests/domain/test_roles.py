@@ -52,7 +52,9 @@ VERBS = [
     (owner, name)
     for owner in (Lifecycle, Reviewing, Limits, User)
     for name, verb in vars(owner).items()
-    if callable(verb) and not name.startswith("_") and "by" in inspect.signature(verb).parameters
+    if inspect.isfunction(verb)
+    and not name.startswith("_")
+    and "by" in inspect.signature(verb).parameters
 ]
 RECORDING = {"record"}
 ARGUMENTS = {
