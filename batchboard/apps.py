@@ -1,7 +1,21 @@
 from django.apps import AppConfig
+from django.db.models.signals import post_migrate
 
 
 class BatchboardConfig(AppConfig):
     name = "batchboard"
     verbose_name = "Batchboard"
     default_auto_field = "django.db.models.BigAutoField"
+
+    def ready(self) -> None:
+        post_migrate.connect(_make_roles, sender=self, dispatch_uid="roles")
+
+
+def _make_roles(using: str, **_: object) -> None:
+    """The groups that carry the roles are there from the first migration on."""
+    from django.contrib.auth.models import Group
+
+    from batchboard.roles import Role
+
+    for role in Role:
+        Group.objects.using(using).get_or_create(name=role.value)

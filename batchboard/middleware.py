@@ -1,13 +1,17 @@
-"""Everybody signs in, and whoever holds a one-time password sets one of their own first."""
+"""Everybody signs in, whoever holds a one-time password sets one of their own first, and who asks
+for what they may not do is told who may."""
 
 from collections.abc import Callable
 from urllib.parse import urlencode, urlsplit
 
 from django.contrib.auth.middleware import LoginRequiredMiddleware
 from django.http import HttpRequest, HttpResponse, HttpResponseBase
-from django.shortcuts import redirect
+from django.shortcuts import redirect, render
 from django.urls import reverse
+from django.utils.deprecation import MiddlewareMixin
 from django_htmx.http import HttpResponseClientRedirect
+
+from batchboard.roles import NotAllowed
 
 ALLOWED_BEFORE = {"password", "sign-out", "live"}
 
@@ -37,6 +41,17 @@ class SignInRequiredMiddleware(LoginRequiredMiddleware):
             back = page.path + (f"?{page.query}" if page.query else "")
             return _leave(request, f"{reverse('sign-in')}?{urlencode({'next': back})}")
         return super().handle_no_permission(request, view_func)
+
+
+class RefusalMiddleware(MiddlewareMixin):
+    """A view lets NotAllowed through: it is answered here, in the same way everywhere."""
+
+    def process_exception(self, request: HttpRequest, error: Exception) -> HttpResponse | None:
+        if not isinstance(error, NotAllowed):
+            return None
+        if _is_fragment(request):
+            return HttpResponse(str(error), status=403, content_type="text/plain; charset=utf-8")
+        return render(request, "people/refused.html", {"refusal": str(error)}, status=403)
 
 
 def _leave(request: HttpRequest, address: str) -> HttpResponse:

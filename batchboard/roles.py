@@ -16,12 +16,28 @@ class Role(StrEnum):
     REVIEWER = "reviewer"
     ADMIN = "admin"
 
+    @property
+    def title(self) -> str:
+        return "Administrator" if self is Role.ADMIN else self.value.capitalize()
+
+    @property
+    def does(self) -> str:
+        """What it adds to looking, in words."""
+        return DOES[self]
+
 
 class Right(StrEnum):
     OPERATE = "operate"  # create, start, pause, resume, cancel, send again; task types
     REVIEW = "review"  # judge, draw more, approve, reject
     ADMINISTER = "administer"  # limits, people, overrides
 
+
+DOES = {
+    Role.VIEWER: "looks",
+    Role.OPERATOR: "creates, starts, pauses and cancels batches, edits task types",
+    Role.REVIEWER: "judges samples, approves and rejects results",
+    Role.ADMIN: "does all of this, changes limits, and decides who may do what",
+}
 
 RIGHTS: dict[Role, frozenset[Right]] = {
     Role.VIEWER: frozenset(),

@@ -56,7 +56,6 @@ DATA_UPLOAD_MAX_MEMORY_SIZE = 10_000_000
 INSTALLED_APPS = [
     "batchboard.apps.BatchboardConfig",
     "dispatch.apps.DispatchConfig",
-    "django.contrib.admin",
     "django.contrib.auth",
     "django.contrib.contenttypes",
     "django.contrib.sessions",
@@ -78,6 +77,7 @@ MIDDLEWARE = [
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "django_htmx.middleware.HtmxMiddleware",
+    "batchboard.middleware.RefusalMiddleware",
 ]
 TEMPLATES = [
     {

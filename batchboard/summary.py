@@ -77,6 +77,7 @@ def limits_summary(limits: Limits) -> dict[str, Any]:
         "headroom": limits.configured("headroom"),
         "budget_usd": number(budget),
         "budget_period": limits.configured("budget_period"),
+        "starter_may_approve": limits.configured("starter_may_approve"),
         "spent_usd": number(limits.spent(now)),
         "in_flight": Attempt.objects.live().aggregate(n=Sum("slot"))["n"] or 0,
         "binds": limits.binds or None,

@@ -1,9 +1,8 @@
 """Addresses: nouns, one view each."""
 
-from django.contrib import admin
 from django.urls import path
 
-from batchboard.views import batch, board, health, live, moves, sign_in
+from batchboard.views import batch, board, health, limits, live, moves, people, sign_in
 
 urlpatterns = [
     path("", board.board, name="board"),
@@ -16,10 +15,20 @@ urlpatterns = [
     path("batches/<str:public_id>/resumption", moves.resumption, name="batch-resumption"),
     path("batches/<str:public_id>/cancellation", moves.cancellation, name="batch-cancellation"),
     path("batches/<str:public_id>/second-try", moves.second_try, name="batch-second-try"),
+    path("limits/", limits.limits, name="limits"),
+    path("limits/live", limits.limits_live, name="limits-live"),
+    path("limits/models", limits.limits_models, name="limits-models"),
+    path("limits/pause", limits.limits_pause, name="limits-pause"),
+    path("limits/resumption", limits.limits_resumption, name="limits-resumption"),
     path("live", live.live, name="live"),
     path("sign-in/", sign_in.sign_in, name="sign-in"),
     path("sign-out/", sign_in.sign_out, name="sign-out"),
     path("password/", sign_in.password, name="password"),
+    path("account/", sign_in.account, name="account"),
+    path("people/", people.people, name="people"),
+    path("people/<int:pk>/", people.person, name="person"),
+    path("people/<int:pk>/roles", people.person_roles, name="person-roles"),
+    path("people/<int:pk>/access", people.person_access, name="person-access"),
+    path("people/<int:pk>/password", people.person_password, name="person-password"),
     path("healthz", health.healthz, name="healthz"),
-    path("admin/", admin.site.urls),
 ]

@@ -39,6 +39,7 @@ def grow(limits: Limits, used: int) -> None:
     cap = limits.cap_in_force
     if limits.cap_factor < 1 and limits.clean_calls >= CLEAN_ROUNDS * cap and used >= cap:
         limits.cap_factor = min(1.0, limits.cap_factor + max(STEP, 1 / limits.cap))
+        Event.objects.record("limits.grew", before=cap, after=limits.cap_in_force)
         limits.clean_calls = 0
         limits.cap_reason = (
             "" if limits.cap_factor == 1 else f"growing back, from {cap} to {limits.cap_in_force}"

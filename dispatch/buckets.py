@@ -42,9 +42,9 @@ class Buckets:
         self.now = now
         headroom = float(limits.configured("headroom"))
         self.rate = {
-            "requests": _least(limits.configured("rpm"), row.told_rpm) * headroom / 60,
-            "input_tokens": _least(limits.configured("itpm"), row.told_itpm) * headroom / 60,
-            "output_tokens": _least(limits.configured("otpm"), row.told_otpm) * headroom / 60,
+            "requests": row.allowed("rpm", limits) * headroom / 60,
+            "input_tokens": row.allowed("itpm", limits) * headroom / 60,
+            "output_tokens": row.allowed("otpm", limits) * headroom / 60,
         }
         self._refill()
 
@@ -115,8 +115,3 @@ class Buckets:
         self.row.generated = full if level is None else min(full, level + passed * rate)
         if since is None or self.now > since:
             self.row.level_at = self.now
-
-
-def _least(configured: int, told: int | None) -> int:
-    """The limit in force: what a person set, or less where the provider says so."""
-    return configured if told is None else min(configured, told)

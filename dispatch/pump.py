@@ -8,7 +8,7 @@ from django.db.models import F
 
 from batchboard.models import Attempt, Batch, Worker
 from batchboard.states import UNFINISHED_BATCH
-from dispatch import governor, rescue
+from dispatch import governor, history, rescue
 from dispatch.deciding import Deciding, deciding
 from dispatch.live import count_live
 
@@ -50,6 +50,7 @@ def pump() -> Pumped:
         ]
         admission = governor.admit(made, targets, live, granted=True)
         grants = _grants(made, admission, {worker.pk: worker.node for worker in workers})
+    history.sample(made.limits, live.slots + len(admission.calls), made.now)
     done = F("succeeded") + F("dead") + F("cancelled")
     for batch in Batch.objects.filter(state__in=UNFINISHED_BATCH, total__lte=done):
         batch.finish()

@@ -3,6 +3,8 @@
 from datetime import UTC, datetime, timedelta
 from itertools import count
 
+from django.contrib.auth.models import Group
+
 from batchboard import rows
 from batchboard.models import (
     Attempt,
@@ -15,6 +17,7 @@ from batchboard.models import (
     Worker,
 )
 from batchboard.pricing import Usage
+from batchboard.roles import Role
 from dispatch import governor
 from dispatch.calls import Call, Finished, PartReply, Reply
 from dispatch.deciding import deciding
@@ -138,8 +141,10 @@ def judge_all(batch, fails=0, by=None):
     return keys
 
 
-def person(name="Ada", **fields):
-    return User.objects.create_user(username=f"{name}-{next(_numbers)}", **fields)
+def person(name="Ada", roles=(Role.OPERATOR, Role.REVIEWER), **fields):
+    user = User.objects.create_user(username=f"{name}-{next(_numbers)}", **fields)
+    user.groups.set(Group.objects.filter(name__in=roles))
+    return user
 
 
 def states(batch):

@@ -13,6 +13,8 @@ from batchboard.models.event import Event
 from batchboard.models.item import Item, ItemInput
 from batchboard.models.limits import Limits, ModelLimit
 from batchboard.models.reviewing import Review, ReviewState, SampledItem, Verdict
+from batchboard.models.sample import Sample
+from batchboard.models.sign_in_tries import SignInTries
 from batchboard.models.task_type import TaskType, TaskVersion
 from batchboard.models.user import User
 
@@ -31,8 +33,10 @@ __all__ = [
     "Review",
     "ReviewState",
     "RunOptions",
+    "Sample",
     "SampledItem",
     "Schedule",
+    "SignInTries",
     "Spend",
     "TaskType",
     "TaskVersion",

@@ -18,6 +18,7 @@ from batchboard.models.fields import UsdField
 from batchboard.models.lifecycle import Lifecycle
 from batchboard.models.reviewing import Reviewing
 from batchboard.models.task_type import TaskVersion
+from batchboard.roles import Right, require
 from batchboard.states import OPEN_BATCH, UNFINISHED_BATCH, BatchState
 
 ALPHABET = "23456789abcdefghjkmnpqrstuvwxyz"
@@ -96,7 +97,12 @@ class BatchQuerySet(models.QuerySet["Batch"]):
         **columns: Any,
     ) -> "Batch":
         """A draft with all of its items, or nothing at all where `items` raises on its way.
-        `progress` is told how many items are stored so far; `columns` are set beside."""
+        `progress` is told how many items are stored so far; `columns` are set beside.
+
+        To send items of a rejected batch again (`rerun_of`) is part of the reviewer's decision.
+        """
+        right = Right.OPERATE if rerun_of is None else Right.REVIEW
+        require(by, right, "create a batch")
         batch = self.create(
             state=BatchState.INGESTING,
             filled_at=timezone.now(),

@@ -15,6 +15,7 @@ from batchboard import signals
 from batchboard.models.attempt import Attempt
 from batchboard.models.event import Event
 from batchboard.models.limits import Limits
+from batchboard.roles import Right, require
 from batchboard.states import (
     BATCH_MOVES,
     BatchState,
@@ -57,6 +58,10 @@ class Lifecycle:
 
     def start(self: "Batch", by: Any = None) -> None:
         """Queue a draft."""
+        require(by, Right.OPERATE, f"start {self.name}")
+        self._start(by)
+
+    def _start(self: "Batch", by: Any) -> None:
         self._move("start", by, started_by=by)
 
     def begin(self: "Batch") -> None:
@@ -67,10 +72,12 @@ class Lifecycle:
 
     def pause(self: "Batch", by: Any = None) -> None:
         """Let no further call through; calls in flight end and count."""
+        require(by, Right.OPERATE, f"pause {self.name}")
         self._move("pause", by, paused_by=by, waits_for="", waits_until=None)
 
     def resume(self: "Batch", by: Any = None) -> None:
         """Go on after a pause, or after a person dealt with what blocked the batch."""
+        require(by, Right.OPERATE, f"resume {self.name}")
         with decision():
             if self.blocked:
                 self.unblock(by)
@@ -80,6 +87,7 @@ class Lifecycle:
 
     def unblock(self: "Batch", by: Any = None) -> None:
         """Clear a block; a look is counted as taken, a deadline starts anew."""
+        require(by, Right.OPERATE, f"resume {self.name}")
         was = self.blocked
         changes: dict[str, Any] = {"blocked": "", "blocked_detail": "", "waits_for": ""}
         if was == Block.FIRST_LOOK:
@@ -109,6 +117,7 @@ class Lifecycle:
 
     def cancel(self: "Batch", by: Any = None) -> None:
         """End the batch: what waits is cancelled now, calls in flight once they are reached."""
+        require(by, Right.OPERATE, f"cancel {self.name}")
         with decision():
             self._move("cancel", by, blocked="", waits_for="")
             ended = self.items.waiting().update(state=ItemState.CANCELLED)
@@ -123,6 +132,7 @@ class Lifecycle:
 
         A batch in review goes back to running, and its review is opened anew when they ended.
         """
+        require(by, Right.OPERATE, f"send items of {self.name} again")
         with decision():
             self.refresh_from_db()
             if self.state not in {

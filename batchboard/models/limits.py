@@ -1,7 +1,5 @@
 """The limits of the whole installation: what a person set, and what is in force."""
 
-from collections.abc import Callable
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from decimal import Decimal
 from typing import Any
@@ -14,40 +12,10 @@ from batchboard import signals
 from batchboard.models.attempt import Spend
 from batchboard.models.event import Event
 from batchboard.models.fields import UsdField
+from batchboard.models.limit_settings import SETTINGS, BudgetPeriod, as_text, read_settings
 from batchboard.money import ZERO
+from batchboard.roles import Right, require
 from batchboard.states import Block
-
-
-class BudgetPeriod(models.TextChoices):
-    MONTH = "month", "each calendar month (UTC)"
-    ALL = "all", "in all"
-
-
-@dataclass(frozen=True)
-class Change:
-    """One setting that a person can change at run time: how it is read and what it may be."""
-
-    parse: Callable[[Any], Any]
-    allowed: Callable[[Any], bool]
-    says: str
-
-
-PER_MINUTE = Change(
-    int, lambda n: 1 <= n <= 1_000_000_000, "a whole number from 1 to 1,000,000,000"
-)
-SETTINGS = {
-    "concurrency": Change(int, lambda n: 1 <= n <= 10_000, "a whole number from 1 to 10,000"),
-    "rpm": PER_MINUTE,
-    "itpm": PER_MINUTE,
-    "otpm": PER_MINUTE,
-    "headroom": Change(float, lambda n: 0.05 <= n <= 1, "a number from 0.05 to 1"),
-    "budget": Change(
-        Decimal,
-        lambda n: n.is_finite() and 0 <= n <= 100_000_000,
-        "an amount from 0 to 100,000,000",
-    ),
-    "budget_period": Change(str, lambda n: n in BudgetPeriod.values, "month or all"),
-}
 
 
 class LimitsManager(models.Manager["Limits"]):
@@ -71,6 +39,7 @@ class Limits(models.Model):
     headroom = models.FloatField(null=True)
     budget = UsdField(null=True)
     budget_period = models.CharField(max_length=5, null=True, choices=BudgetPeriod)
+    starter_may_approve = models.BooleanField(null=True)
     paused = models.BooleanField(default=False)
     paused_by = models.ForeignKey(settings.AUTH_USER_MODEL, models.SET_NULL, null=True)
 
@@ -82,6 +51,10 @@ class Limits(models.Model):
     next_number = models.PositiveBigIntegerField(default=1)
     pumped_at = models.DateTimeField(null=True)
     oldest_live = models.PositiveBigIntegerField(default=0)
+    sampled_at = models.DateTimeField(null=True, help_text="When the newest sample was taken.")
+    sampled_from = models.PositiveBigIntegerField(
+        default=0, help_text="The oldest live attempt at that time: what ended since is not older."
+    )
 
     objects = LimitsManager()
 
@@ -94,9 +67,12 @@ class Limits(models.Model):
     def configured(self, name: str) -> Any:
         """What holds for `name`: the stored value, else what the environment says."""
         stored = getattr(self, name)
-        if stored is not None:
-            return stored
-        from_environment = {
+        return self.from_environment(name) if stored is None else stored
+
+    @staticmethod
+    def from_environment(name: str) -> Any:
+        """What holds for `name` while nobody has set it."""
+        value = {
             "concurrency": settings.DISPATCH_CONCURRENCY,
             "rpm": settings.DISPATCH_RPM,
             "itpm": settings.DISPATCH_ITPM,
@@ -104,8 +80,9 @@ class Limits(models.Model):
             "headroom": settings.DISPATCH_HEADROOM,
             "budget": settings.DISPATCH_BUDGET_USD,
             "budget_period": settings.DISPATCH_BUDGET_PERIOD,
+            "starter_may_approve": settings.STARTER_MAY_APPROVE,
         }[name]
-        return None if from_environment is None else SETTINGS[name].parse(from_environment)
+        return None if value is None else SETTINGS[name].parse(value)
 
     @property
     def cap(self) -> int:
@@ -127,49 +104,65 @@ class Limits(models.Model):
         return Spend.objects.filter(month=month_of(now))
 
     def change(self, by: Any = None, **values: Any) -> list[str]:
-        """Store new limits; they hold from the governor's next decision on.
+        """Store new limits; they hold from the governor's next decision on. A budget of None is
+        what the environment says.
 
         Returns the names of what changed. Raises ValueError, naming the field and what it may be.
         """
-        read = {}
-        for name, value in values.items():
-            setting = SETTINGS[name]
-            try:
-                read[name] = setting.parse(value)
-                fits = setting.allowed(read[name])
-            except (TypeError, ValueError, ArithmeticError):
-                fits = False
-            if not fits:
-                raise ValueError(f"{name}: {value} is not {setting.says}. Nothing was changed.")
-        changed = [name for name, value in read.items() if self.configured(name) != value]
+        require(by, Right.ADMINISTER, "change the limits")
+        read = read_settings(values)
         with transaction.atomic():
-            Limits.objects.select_for_update().get(pk=self.pk)
+            stored = Limits.objects.select_for_update().get(pk=self.pk)
+            before = {name: stored.configured(name) for name in read}
             for name, value in read.items():
                 setattr(self, name, value)
+            changed = {
+                name: [before[name], self.configured(name)]
+                for name in read
+                if before[name] != self.configured(name)
+            }
+            fields = list(read)
             if "concurrency" in changed:
                 self.cap_factor, self.cap_reason, self.clean_calls = 1.0, "", 0
                 self.cap_changed_at = timezone.now()
-            self.save(
-                update_fields=[*read, "cap_factor", "cap_reason", "clean_calls", "cap_changed_at"]
-                if "concurrency" in changed
-                else list(read)
-            )
+                fields += ["cap_factor", "cap_reason", "clean_calls", "cap_changed_at"]
+            self.save(update_fields=fields)
             if changed:
-                Event.objects.record(
-                    "limits.changed", by=by, **{name: str(read[name]) for name in changed}
-                )
+                Event.objects.record("limits.changed", by=by, **as_text(changed))
             if {"budget", "budget_period"} & set(changed):
                 self._lift_ceiling()
-            transaction.on_commit(signals.announce_work)
-            transaction.on_commit(signals.announce_limits)
-        return changed
+            _announce()
+        return list(changed)
+
+    def change_model(self, model: str, by: Any = None, **values: Any) -> list[str]:
+        """Store limits of one model; None goes back to what holds for every model.
+
+        Returns the names of what changed. Raises ValueError, naming the field and what it may be.
+        """
+        require(by, Right.ADMINISTER, "change the limits")
+        own = {name: value for name, value in values.items() if value not in {None, ""}}
+        read = dict.fromkeys(values) | read_settings(own)
+        with transaction.atomic():
+            row, _ = ModelLimit.objects.select_for_update().get_or_create(pk=model)
+            changed = {
+                name: [getattr(row, name), value]
+                for name, value in read.items()
+                if getattr(row, name) != value
+            }
+            ModelLimit.objects.filter(pk=model).update(**read)
+            if changed:
+                Event.objects.record("limits.changed", by=by, model=model, **as_text(changed))
+            _announce()
+        return list(changed)
 
     def pause_all(self, by: Any = None) -> bool:
         """Stop every batch from sending; calls in flight end. False where it was so already."""
+        require(by, Right.OPERATE, "pause everything")
         return self._set_paused(True, by)
 
     def resume_all(self, by: Any = None) -> bool:
         """Let batches send again. False where it was so already."""
+        require(by, Right.OPERATE, "resume everything")
         return self._set_paused(False, by)
 
     def _set_paused(self, paused: bool, by: Any) -> bool:
@@ -179,8 +172,7 @@ class Limits(models.Model):
             )
             if won:
                 Event.objects.record("limits.paused" if paused else "limits.resumed", by=by)
-                transaction.on_commit(signals.announce_work)
-                transaction.on_commit(signals.announce_limits)
+                _announce()
         self.refresh_from_db(fields=["paused", "paused_by"])
         return bool(won)
 
@@ -206,6 +198,9 @@ class ModelLimit(models.Model):
     """
 
     model = models.CharField(max_length=100, primary_key=True)
+    rpm = models.PositiveIntegerField(null=True, help_text="Null: what holds for every model.")
+    itpm = models.PositiveIntegerField(null=True)
+    otpm = models.PositiveIntegerField(null=True)
     told_rpm = models.PositiveIntegerField(null=True, help_text="What the provider's answers say.")
     told_itpm = models.PositiveIntegerField(null=True)
     told_otpm = models.PositiveIntegerField(null=True)
@@ -223,6 +218,18 @@ class ModelLimit(models.Model):
 
     def __str__(self) -> str:
         return self.model
+
+    def allowed(self, name: str, limits: Limits) -> int:
+        """The limit in force: what a person set, for this model or for all, or less where the
+        provider says so."""
+        own, told = getattr(self, name), getattr(self, f"told_{name}")
+        configured = int(limits.configured(name) if own is None else own)
+        return configured if told is None else min(configured, told)
+
+
+def _announce() -> None:
+    transaction.on_commit(signals.announce_work)
+    transaction.on_commit(signals.announce_limits)
 
 
 def month_of(moment: datetime) -> str:

@@ -11,6 +11,7 @@ from django.utils import timezone
 from batchboard import sampling
 from batchboard.models.event import Event
 from batchboard.models.item import Item
+from batchboard.roles import Right, require
 from batchboard.states import BatchState, ItemState, MoveRefused
 
 if TYPE_CHECKING:
@@ -45,7 +46,6 @@ class Review(models.Model):
     reason = models.TextField(blank=True)
 
     class Meta:
-        permissions = [("override_review", "Can approve against the sample")]
         constraints = [
             models.UniqueConstraint(
                 fields=["batch"], condition=models.Q(state="open"), name="one_open_review"
@@ -112,18 +112,21 @@ class Reviewing:
 
     def judge(self: "Batch", key: str, verdict: str, note: str = "", by: Any = None) -> None:
         """Give a verdict on a drawn result, until the decision; a fail needs a note."""
+        require(by, Right.REVIEW, f"judge results of {self.name}")
         if verdict == Verdict.FAIL and not note.strip():
             raise MoveRefused("A fail needs a note that says what is wrong.")
         self._set_verdict(key, Verdict(verdict), note.strip(), by)
 
     def take_back(self: "Batch", key: str, by: Any = None) -> None:
         """Undo a verdict."""
+        require(by, Right.REVIEW, f"judge results of {self.name}")
         self._set_verdict(key, "", "", by)
 
     def draw_more(self: "Batch", count: int, by: Any = None) -> int:
         """Draw `count` further results (as many as are left); the first ones stay drawn."""
         from batchboard.models.lifecycle import decision
 
+        require(by, Right.REVIEW, f"draw more results of {self.name}")
         with decision():
             review = self.open_review
             size = review.sampled.count() + count
@@ -137,8 +140,12 @@ class Reviewing:
         allows need a reason, and the right to override."""
         from batchboard.models.lifecycle import decision
 
-        with decision():
+        require(by, Right.REVIEW, f"approve {self.name}")
+        with decision() as limits:
             review = self.open_review
+            starter_may = limits.configured("starter_may_approve")
+            if by is not None and by == self.started_by and not starter_may:
+                raise MoveRefused("Who started a batch may not approve it: ask another reviewer.")
             self._check_approval(review, by, override.strip())
             self._decide(review, ReviewState.APPROVED, by, override.strip())
             self._move("approve", by, decided_at=timezone.now())
@@ -151,6 +158,7 @@ class Reviewing:
         are queued again as a new batch under the newest version of the task type."""
         from batchboard.models.lifecycle import decision
 
+        require(by, Right.REVIEW, f"reject {self.name}")
         if not reason.strip():
             raise MoveRefused("A rejection needs a reason.")
         if rerun not in {None, "bad", "all"}:
@@ -240,16 +248,13 @@ class Reviewing:
             raise MoveRefused(
                 f"{drawn - judged} of {drawn} sampled results of {self.name} are not judged yet."
             )
-        if by is not None and by == self.started_by and not settings.STARTER_MAY_APPROVE:
-            raise MoveRefused("Who started a batch may not approve it: ask another reviewer.")
         if bad > self.allowed_bad:
             if not override:
                 raise MoveRefused(
                     f"{bad} of {drawn} sampled results are bad and the plan allows "
                     f"{self.allowed_bad}: reject the batch, or give a reason to override."
                 )
-            if by is not None and not by.has_perm("batchboard.override_review"):
-                raise MoveRefused("Approving against the sample needs the right to override.")
+            require(by, Right.ADMINISTER, "approve against the sample")
 
     @staticmethod
     def _decide(review: Review, state: ReviewState, by: Any, reason: str) -> None:
@@ -276,5 +281,5 @@ class Reviewing:
         )
         if not batch.total:
             raise MoveRefused("No item was judged bad and none is dead: nothing to send again.")
-        batch.start(by)
+        batch._start(by)
         return batch

@@ -4,7 +4,6 @@ import fcntl
 import json
 import logging
 import os
-import secrets
 import signal
 import time
 from contextlib import suppress
@@ -17,6 +16,7 @@ from django.db import DatabaseError, connection
 
 from batchboard import runtime
 from batchboard.models import Batch, User
+from batchboard.roles import Role
 from batchboard.supervisor import example
 from batchboard.supervisor.consuming import Watch
 from batchboard.supervisor.plan import Plan, make_plan
@@ -112,8 +112,7 @@ class Supervisor:
     def _first_user() -> str | None:
         if User.objects.exists():
             return None
-        password = secrets.token_urlsafe(9)
-        User.objects.create_superuser("admin", password=password, must_change_password=True)
+        _, password = User.objects.add_person("admin", [Role.ADMIN])
         return password
 
     def _watch(self, plan: Plan) -> None:

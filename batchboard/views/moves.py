@@ -8,6 +8,7 @@ from django.shortcuts import get_object_or_404, redirect
 from django.views.decorators.http import require_POST
 
 from batchboard.models import Batch
+from batchboard.roles import NotAllowed
 from batchboard.states import MoveRefused
 
 Verb = Callable[[Batch, HttpRequest], str | None]
@@ -19,6 +20,8 @@ def _move(verb: Verb) -> Callable[[HttpRequest, str], HttpResponse]:
         batch = get_object_or_404(Batch, public_id=public_id)
         try:
             done = verb(batch, request)
+        except NotAllowed:
+            raise
         except MoveRefused as refusal:
             messages.error(request, str(refusal))
         else:

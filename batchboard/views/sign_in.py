@@ -1,4 +1,4 @@
-"""Signing in, signing out, and a password of one's own."""
+"""Signing in, signing out, and what people set for themselves."""
 
 from typing import cast
 
@@ -15,11 +15,21 @@ from django.views.decorators.http import require_http_methods
 from batchboard.forms import SignInForm
 from batchboard.models import User
 
-sign_in = LoginView.as_view(
-    template_name="people/sign_in.html",
-    authentication_form=SignInForm,
-    redirect_authenticated_user=True,
-)
+
+class SignIn(LoginView):
+    template_name = "people/sign_in.html"
+    authentication_form = SignInForm
+    redirect_authenticated_user = True
+
+    def form_invalid(self, form: SignInForm) -> HttpResponse:  # type: ignore[override]
+        answer = super().form_invalid(form)
+        if form.wait:
+            answer.status_code = 429
+            answer["Retry-After"] = str(int(form.wait) + 1)
+        return answer
+
+
+sign_in = SignIn.as_view()
 sign_out = LogoutView.as_view()
 
 
@@ -34,7 +44,20 @@ def password(request: HttpRequest) -> HttpResponse:
     if request.method == "POST" and form.is_valid():
         user.must_change_password = False
         form.save()
+        user.record("person.own_password", user)
         update_session_auth_hash(request, user)
         messages.success(request, "Your new password is set.")
         return redirect("board")
     return render(request, "people/password.html", {"form": form})
+
+
+@never_cache
+@require_http_methods(["GET", "POST"])
+def account(request: HttpRequest) -> HttpResponse:
+    user = cast(User, request.user)
+    if request.method == "POST":
+        user.single_keys = "single_keys" in request.POST
+        user.save(update_fields=["single_keys"])
+        messages.success(request, f"Single keys are {'on' if user.single_keys else 'off'}.")
+        return redirect("account")
+    return render(request, "people/account.html")

@@ -1,5 +1,5 @@
 // Single keys, never while somebody types: J K H L among cards, G B to the board, ? for all keys,
-// and whatever carries `data-key`.
+// and whatever carries `data-key`. Who wants none has `data-keys="off"` on the body.
 (() => {
   let leading = false;
 
@@ -40,6 +40,7 @@
   document.addEventListener("keydown", (event) => {
     if (event.ctrlKey || event.metaKey || event.altKey || event.isComposing) return;
     if (event.target.closest("input, textarea, select, [contenteditable], dialog")) return;
+    if (document.body.dataset.keys === "off" && event.key.length === 1) return;
     const key = event.key.length === 1 ? event.key.toLowerCase() : event.key;
     const led = leading;
     leading = key === "g";

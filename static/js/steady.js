@@ -18,6 +18,8 @@
 
   function patchAttributes(old, fresh) {
     for (const { name } of [...old.attributes]) {
+      // What somebody opened stays open.
+      if (name === "open" && old.matches("details")) continue;
       if (!fresh.hasAttribute(name)) old.removeAttribute(name);
     }
     for (const { name, value } of fresh.attributes) {

@@ -4,7 +4,8 @@ from decimal import Decimal
 
 import pytest
 
-from batchboard.models import Batch, Event, Limits, Spend
+from batchboard.models import Batch, Event, Limits, ModelLimit, Spend
+from batchboard.roles import Role
 from batchboard.states import Block
 from tests.factories import admit, live_worker, person, queued
 
@@ -40,7 +41,9 @@ def test_until_somebody_sets_a_limit_the_environment_holds(limits, settings):
         ("headroom", 1, 1.0),
         ("budget", "12.34", Decimal("12.34")),
         ("budget", 0, Decimal(0)),
+        ("budget", "", None),
         ("budget_period", "all", "all"),
+        ("starter_may_approve", "no", False),
     ],
 )
 def test_a_value_that_fits_is_stored(limits, name, value, stored):
@@ -68,6 +71,7 @@ def test_a_value_that_fits_is_stored(limits, name, value, stored):
         ("budget", "a lot"),
         ("budget", "1e30"),
         ("budget_period", "week"),
+        ("starter_may_approve", "perhaps"),
     ],
 )
 def test_a_value_that_does_not_fit_changes_nothing(limits, name, value):
@@ -79,10 +83,11 @@ def test_a_value_that_does_not_fit_changes_nothing(limits, name, value):
 
 
 def test_a_change_is_told_with_who_and_what(limits):
-    ada = person()
+    ada = person(roles=[Role.ADMIN])
     assert limits.change(by=ada, rpm=50, headroom=0.8) == ["rpm"]  # 0.8 held already
     event = Event.objects.get()
-    assert (event.verb, event.actor, event.detail) == ("limits.changed", ada, {"rpm": "50"})
+    assert (event.verb, event.actor) == ("limits.changed", ada)
+    assert event.detail == {"rpm": ["1000000000", "50"]}
 
 
 def test_a_new_cap_holds_whole_and_forgets_the_cut(limits):
@@ -167,3 +172,38 @@ def test_one_pause_stops_everything_and_one_resume_starts_it(limits):
     assert len(admit(worker).calls) == 4
     verbs = Event.objects.filter(batch=None).order_by("id").values_list("verb", flat=True)
     assert list(verbs) == ["limits.paused", "limits.resumed"]
+
+
+def test_a_model_may_have_limits_of_its_own(limits):
+    limits.change(rpm=500)
+    assert limits.change_model("m", rpm="50", itpm="") == ["rpm"]
+    own = ModelLimit.objects.get(pk="m")
+    assert (own.allowed("rpm", limits), own.allowed("itpm", limits)) == (50, 10**9)
+    assert limits.change_model("m", rpm=None) == ["rpm"]
+    own.refresh_from_db()
+    assert own.allowed("rpm", limits) == 500
+    details = Event.objects.order_by("id").values_list("detail", flat=True)[1:]
+    assert list(details) == [
+        {"model": "m", "rpm": [None, "50"]},
+        {"model": "m", "rpm": ["50", None]},
+    ]
+
+
+def test_what_the_provider_says_counts_where_it_is_less(limits):
+    limits.change_model("m", rpm=50)
+    ModelLimit.objects.filter(pk="m").update(told_rpm=40, told_itpm=10**10)
+    own = ModelLimit.objects.get(pk="m")
+    assert (own.allowed("rpm", limits), own.allowed("itpm", limits)) == (40, 10**9)
+
+
+def test_a_limit_of_a_model_that_does_not_fit_changes_nothing(limits):
+    with pytest.raises(ValueError, match=r"^otpm: 0 is not"):
+        limits.change_model("m", rpm=50, otpm=0)
+    assert not ModelLimit.objects.exists()
+
+
+def test_without_an_amount_the_ceiling_of_the_environment_holds(limits, settings):
+    settings.DISPATCH_BUDGET_USD = "25"
+    limits.change(budget=5)
+    assert limits.change(budget=None) == ["budget"]
+    assert limits.configured("budget") == Decimal(25)

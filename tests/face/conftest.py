@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from django.contrib.auth.models import Group
 from django.test import Client
 from django.utils import timezone
 
@@ -18,6 +19,7 @@ from batchboard.models import (
     User,
     Worker,
 )
+from batchboard.roles import Role
 from batchboard.states import BatchState, ItemState
 
 PASSWORD = "a long enough pass phrase"
@@ -41,7 +43,25 @@ def quick_passwords(settings: Any) -> None:
 
 @pytest.fixture
 def person(db: None) -> User:
-    return User.objects.create_user("mara", password=PASSWORD, first_name="Mara", last_name="Voss")
+    """An operator and reviewer."""
+    user = User.objects.create_user("mara", password=PASSWORD, first_name="Mara", last_name="Voss")
+    user.groups.set(Group.objects.filter(name__in=[Role.OPERATOR, Role.REVIEWER]))
+    return user
+
+
+@pytest.fixture
+def viewer(db: None) -> User:
+    """Somebody who may look, and no more."""
+    user = User.objects.create_user("viewer", password=PASSWORD)
+    user.groups.set(Group.objects.filter(name=Role.VIEWER))
+    return user
+
+
+@pytest.fixture
+def admin(db: None) -> User:
+    user = User.objects.create_user("boss", password=PASSWORD)
+    user.groups.set(Group.objects.filter(name=Role.ADMIN))
+    return user
 
 
 @pytest.fixture

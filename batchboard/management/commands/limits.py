@@ -7,7 +7,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from batchboard.cli.refusals import BAD_INPUT, refusals
 from batchboard.models import Limits
-from batchboard.models.limits import SETTINGS
+from batchboard.models.limit_settings import SETTINGS
 from batchboard.summary import limits_summary
 
 
