@@ -14,6 +14,7 @@ from django.db import models, transaction
 from django.db.models import F, Q
 
 from batchboard import signals
+from batchboard.models.changing import Changing
 from batchboard.models.event import Event
 from batchboard.models.fields import UsdField
 from batchboard.models.item import Item, ItemInput
@@ -114,7 +115,7 @@ class BatchQuerySet(models.QuerySet["Batch"]):
         return batch
 
 
-class Batch(Lifecycle, Reviewing, models.Model):
+class Batch(Lifecycle, Reviewing, Changing, models.Model):
     """The parent of a pile of items of one task type version.
 
     `succeeded`, `dead` and `cancelled` count items that ended and are moved in the transaction
@@ -177,6 +178,7 @@ class Batch(Lifecycle, Reviewing, models.Model):
     started_at = models.DateTimeField(null=True)
     finished_at = models.DateTimeField(null=True)
     decided_at = models.DateTimeField(null=True)
+    exported_at = models.DateTimeField(null=True, help_text="When results last left.")
 
     objects = BatchQuerySet.as_manager()
 
