@@ -79,7 +79,7 @@ class Item(models.Model):
             ),
             models.Index(
                 fields=["batch", "outcome", "position"],
-                condition=~Q(outcome__in=["", "ok"]),
+                condition=~Q(outcome="") & ~Q(outcome="ok"),
                 name="item_failed",
             ),
             models.Index(
