@@ -84,14 +84,14 @@ class _Counted:
     """Passes results on and counts them."""
 
     def __init__(self, results: Iterator[Result]) -> None:
-        self._results = results
+        self._line = results
         self.count = 0
 
     def __iter__(self) -> Iterator[Result]:
         return self
 
     def __next__(self) -> Result:
-        result = next(self._results)
+        result = next(self._line)
         self.count += 1
         return result
 

@@ -42,6 +42,7 @@ def _batch(request: HttpRequest, public_id: str) -> dict[str, Any]:
     card = cards([found], limits=limits, live=live, workers=workers, now=now)[found.pk]
     asked = Asked.of(request.GET)
     failed = failures(found)
+    page = item_page(found, asked)
     return {
         "card": card,
         "batch": found,
@@ -52,8 +53,8 @@ def _batch(request: HttpRequest, public_id: str) -> dict[str, Any]:
         "failures": failed,
         "failed_attempts": sum(failure.attempts for failure in failed),
         "activity": activity(found),
-        "page": item_page(found, asked),
-        "bulk": bulk(found, asked, card.waiting),
+        "page": page,
+        "bulk": bulk(found, page, card.waiting),
         "outcome_name": said(asked.outcome) if asked.outcome else "",
         "export": _newest_export(found),
         "tabs": _tabs(card, asked),

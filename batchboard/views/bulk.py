@@ -14,16 +14,18 @@ from batchboard.models.item import ItemQuerySet
 from batchboard.roles import NotAllowed
 from batchboard.states import UNFINISHED_BATCH, BatchState, ItemState, MoveRefused
 from batchboard.views.asked import Asked
+from batchboard.views.item_page import ItemPage
 from batchboard.views.item_search import COUNTED, chosen, number_of
 from batchboard.views.refused import not_allowed
 
 
 @dataclass(frozen=True)
 class Bulk:
-    """How many items of the filter could be sent again or cancelled; 0 where none may be."""
+    """How many items of the filter could be sent again or cancelled; 0 where that is for selected
+    ones alone, None where the batch allows it for none."""
 
-    again: int
-    cancel: int
+    again: int | None
+    cancel: int | None
 
     @property
     def many(self) -> int:
@@ -31,22 +33,25 @@ class Bulk:
         return COUNTED
 
 
-def bulk(batch: Batch, asked: Asked, waiting: int) -> Bulk:
+def bulk(batch: Batch, page: ItemPage, waiting: int) -> Bulk:
     """Counted from the batch's own counters where the filter is a state alone."""
-    again = cancel = 0
+    again = cancel = None
     if batch.dead and batch.state in UNFINISHED_BATCH | {BatchState.REVIEW}:
-        again = _count(batch, asked, ItemState.DEAD, batch.dead)
+        again = _count(batch, page, ItemState.DEAD, batch.dead)
     if waiting and batch.state in UNFINISHED_BATCH:
-        cancel = _count(batch, asked, ItemState.WAITING, waiting)
+        cancel = _count(batch, page, ItemState.WAITING, waiting)
     return Bulk(again, cancel)
 
 
-def _count(batch: Batch, asked: Asked, state: ItemState, of_all: int) -> int:
+def _count(batch: Batch, page: ItemPage, state: ItemState, of_all: int) -> int | None:
+    asked = page.asked
     if asked.state not in {"", state}:
-        return 0
-    if not asked.outcome and not asked.find:
-        return of_all
-    return number_of(chosen(batch, asked).filter(state=state))
+        return None
+    if asked.find:
+        # What is searched for is not counted beyond the page that shows all of it.
+        more = page.previous or page.next
+        return 0 if more else sum(row.item.state == state for row in page.rows)
+    return number_of(chosen(batch, asked).filter(state=state)) if asked.outcome else of_all
 
 
 def _on_items(

@@ -18,7 +18,7 @@
         label.textContent = label.dataset.all;
         delete label.dataset.all;
       }
-      button.toggleAttribute("hidden", Boolean(rows.length) && !number);
+      button.toggleAttribute("hidden", rows.length ? !number : button.dataset.all === "0");
       for (const place of document.querySelectorAll(`[data-number="${button.id}"]`)) {
         place.textContent = label.textContent.match(/(over )?[\d,]+/)?.[0] ?? "these";
       }

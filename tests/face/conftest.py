@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from django.contrib.auth.models import Group
 from django.test import Client
 from django.utils import timezone
 
@@ -18,6 +19,7 @@ from batchboard.models import (
     User,
     Worker,
 )
+from batchboard.roles import Role
 from batchboard.states import BatchState, ItemState
 
 PASSWORD = "a long enough pass phrase"
@@ -41,7 +43,9 @@ def quick_passwords(settings: Any) -> None:
 
 @pytest.fixture
 def person(db: None) -> User:
-    return User.objects.create_user("mara", password=PASSWORD, first_name="Mara", last_name="Voss")
+    found = User.objects.create_user("mara", password=PASSWORD, first_name="Mara", last_name="Voss")
+    found.groups.add(Group.objects.get_or_create(name=Role.OPERATOR)[0])
+    return found
 
 
 @pytest.fixture
