@@ -1,8 +1,33 @@
 """Addresses: nouns, one view each."""
 
-from django.urls import path
+from django.urls import path, register_converter
+from django.urls.converters import StringConverter
 
-from batchboard.views import batch, board, health, limits, live, moves, people, sign_in
+from batchboard.views import (
+    batch,
+    batch_plot,
+    batch_settings,
+    board,
+    bulk,
+    comments,
+    downloads,
+    health,
+    item,
+    limits,
+    live,
+    moves,
+    people,
+    sign_in,
+)
+
+
+class KeyConverter(StringConverter):
+    """An item's key, whatever characters it has."""
+
+    regex = r"[\s\S]+"
+
+
+register_converter(KeyConverter, "key")
 
 urlpatterns = [
     path("", board.board, name="board"),
@@ -14,7 +39,20 @@ urlpatterns = [
     path("batches/<str:public_id>/pause", moves.pause, name="batch-pause"),
     path("batches/<str:public_id>/resumption", moves.resumption, name="batch-resumption"),
     path("batches/<str:public_id>/cancellation", moves.cancellation, name="batch-cancellation"),
-    path("batches/<str:public_id>/second-try", moves.second_try, name="batch-second-try"),
+    path("batches/<str:public_id>/second-try", bulk.second_try, name="batch-second-try"),
+    path("batches/<str:public_id>/plot", batch_plot.batch_plot, name="batch-plot"),
+    path("batches/<str:public_id>/settings", batch_settings.batch_settings, name="batch-settings"),
+    path("batches/<str:public_id>/comments", comments.comments, name="batch-comments"),
+    path(
+        "batches/<str:public_id>/item-cancellation",
+        bulk.item_cancellation,
+        name="item-cancellation",
+    ),
+    path("batches/<str:public_id>/items/<key:key>", item.item, name="item"),
+    path("batches/<str:public_id>/place/<int:position>", item.item_at, name="item-at"),
+    path(
+        "batches/<str:public_id>/export.<str:format_>", downloads.batch_export, name="batch-export"
+    ),
     path("limits/", limits.limits, name="limits"),
     path("limits/live", limits.limits_live, name="limits-live"),
     path("limits/models", limits.limits_models, name="limits-models"),

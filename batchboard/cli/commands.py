@@ -3,17 +3,19 @@
 import csv
 import json
 import sys
-from collections.abc import Iterable
 from pathlib import Path
-from typing import Any, TextIO
+from typing import Any
 
+from django.core.management.base import CommandError
 from rich.console import Console
 from rich.table import Table
 
+from batchboard import export as exporting
 from batchboard import intake
 from batchboard.cli.options import run_options
-from batchboard.cli.refusals import DONE
+from batchboard.cli.refusals import BAD_INPUT, DONE
 from batchboard.cli.watching import warn_without_worker, watch
+from batchboard.export import harmless
 from batchboard.models import Batch, Limits, suggested_deadline
 from batchboard.summary import number, stamp, summary
 
@@ -168,13 +170,17 @@ def reject(options: Options) -> int:
 
 def export(options: Options) -> int:
     batch = _find(options)
-    results = batch.released_results()
+    pieces = exporting.export(batch, options["format"])
     if options["output"]:
-        with Path(options["output"]).open("w", encoding="utf-8", newline="") as file:
-            count = _write(results, options["format"], file)
-        messages.print(f"{count:,} results written to {options['output']}")
+        with Path(options["output"]).open("wb") as file:
+            file.writelines(pieces)
+        messages.print(f"{batch.succeeded:,} results written to {options['output']}")
+    elif options["format"] == "xlsx" and sys.stdout.isatty():
+        raise CommandError("A workbook is no text: name a file with -o.", returncode=BAD_INPUT)
     else:
-        _write(results, options["format"], sys.stdout)
+        sys.stdout.flush()
+        sys.stdout.buffer.writelines(pieces)
+        sys.stdout.buffer.flush()
     return DONE
 
 
@@ -205,32 +211,6 @@ def printable(text: str) -> str:
         character if character in "\n\t" or character.isprintable() else f"\\x{ord(character):02x}"
         for character in text
     )
-
-
-def _write(results: Iterable[dict[str, Any]], format_: str, file: TextIO) -> int:
-    count = 0
-    writer = csv.writer(file)
-    for count, result in enumerate(results, start=1):
-        result["cost_usd"] = number(result["cost_usd"])
-        if format_ == "jsonl":
-            file.write(json.dumps(result, ensure_ascii=False) + "\n")
-            continue
-        if count == 1:
-            writer.writerow(["key", *result["input"], "output", "cost_usd"])
-        writer.writerow(
-            [harmless(_cell(value)) for value in
-             (result["key"], *result["input"].values(), result["output"])] + [result["cost_usd"]]
-        )  # fmt: skip
-    return count
-
-
-def harmless(cell: str) -> str:
-    """A cell that a spreadsheet shows and does not run as a formula."""
-    return f"'{cell}" if cell.startswith(("=", "+", "-", "@", "\t", "\r")) else cell
-
-
-def _cell(value: Any) -> str:
-    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
 def _act(options: Options, verb: Any) -> int:

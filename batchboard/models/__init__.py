@@ -9,6 +9,7 @@ from batchboard.models.batch import (
     Schedule,
     suggested_deadline,
 )
+from batchboard.models.comment import Comment
 from batchboard.models.event import Event
 from batchboard.models.item import Item, ItemInput
 from batchboard.models.limits import Limits, ModelLimit
@@ -22,6 +23,7 @@ __all__ = [
     "Answer",
     "Attempt",
     "Batch",
+    "Comment",
     "Event",
     "Item",
     "ItemInput",

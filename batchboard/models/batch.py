@@ -14,6 +14,7 @@ from django.db.models import F, Q
 from django.utils import timezone
 
 from batchboard.models.arriving import Arriving, NewItem, abandoned
+from batchboard.models.changing import Changing
 from batchboard.models.fields import UsdField
 from batchboard.models.lifecycle import Lifecycle
 from batchboard.models.reviewing import Reviewing
@@ -117,7 +118,7 @@ class BatchQuerySet(models.QuerySet["Batch"]):
         return batch
 
 
-class Batch(Arriving, Lifecycle, Reviewing, models.Model):
+class Batch(Arriving, Lifecycle, Reviewing, Changing, models.Model):
     """The parent of a pile of items of one task type version.
 
     `succeeded`, `dead` and `cancelled` count items that ended and are moved in the transaction
@@ -182,6 +183,7 @@ class Batch(Arriving, Lifecycle, Reviewing, models.Model):
     started_at = models.DateTimeField(null=True)
     finished_at = models.DateTimeField(null=True)
     decided_at = models.DateTimeField(null=True)
+    exported_at = models.DateTimeField(null=True, help_text="When results last left.")
 
     objects = BatchQuerySet.as_manager()
 

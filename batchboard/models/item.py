@@ -67,6 +67,24 @@ class Item(models.Model):
                 name="item_returned",
             ),
             models.Index(fields=["batch", "position"], condition=Q(state="dead"), name="item_dead"),
+            models.Index(
+                fields=["batch", "position"],
+                condition=Q(state="succeeded"),
+                name="item_succeeded",
+            ),
+            models.Index(
+                fields=["batch", "position"],
+                condition=Q(state="cancelled"),
+                name="item_cancelled",
+            ),
+            models.Index(
+                fields=["batch", "outcome", "position"],
+                condition=~Q(outcome="") & ~Q(outcome="ok"),
+                name="item_failed",
+            ),
+            models.Index(
+                fields=["batch", "key"], condition=~Q(problem=""), name="item_with_problem"
+            ),
         ]
 
     def __str__(self) -> str:

@@ -26,6 +26,7 @@ from batchboard.states import (
 
 if TYPE_CHECKING:
     from batchboard.models.batch import Batch
+    from batchboard.models.item import ItemQuerySet
 
 
 @contextmanager
@@ -127,8 +128,13 @@ class Lifecycle:
             self._close_review()
         self.refresh_from_db()
 
-    def retry(self: "Batch", keys: Collection[str] | None = None, by: Any = None) -> int:
-        """Send dead items again, all or those named; returns how many.
+    def retry(
+        self: "Batch",
+        keys: Collection[str] | None = None,
+        by: Any = None,
+        among: "ItemQuerySet | None" = None,
+    ) -> int:
+        """Send dead items again, all, those named, or those `among`; returns how many.
 
         A batch in review goes back to running, and its review is opened anew when they ended.
         """
@@ -142,7 +148,8 @@ class Lifecycle:
                 BatchState.REVIEW,
             }:
                 raise MoveRefused(f"{self.name} is {self.state}: its items cannot be sent again.")
-            chosen = self.items.dead() if keys is None else self.items.dead().filter(key__in=keys)
+            chosen = self.items.dead() if among is None else among.filter(batch=self).dead()
+            chosen = chosen if keys is None else chosen.filter(key__in=keys)
             if keys is not None:
                 unknown = set(keys) - set(chosen.values_list("key", flat=True))
                 if unknown:

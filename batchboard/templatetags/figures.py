@@ -44,6 +44,17 @@ def count(number: int | None) -> str:
 
 
 @register.filter
+def compact(number: int | None) -> str:
+    """A whole number in short where it is large: 6,434, 1.60M."""
+    if number is None:
+        return UNKNOWN
+    for size, letter in ((10**9, "G"), (10**6, "M")):
+        if number >= size:
+            return f"{number / size:.2f}{letter}"
+    return f"{number:,}"
+
+
+@register.filter
 def share(part: float | None) -> str:
     """A share as a whole percentage, with a space that does not break."""
     return UNKNOWN if part is None else f"{part * 100:.0f}{NARROW_SPACE}%"

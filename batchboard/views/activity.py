@@ -3,25 +3,36 @@
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from datetime import datetime
+from decimal import Decimal
 from typing import Any
 
-from batchboard.models import Batch, Event
+from django.db.models import QuerySet
+
+from batchboard.models import Batch, Event, User
 from batchboard.states import Block
+from batchboard.templatetags.figures import span, usd
+from batchboard.templatetags.marks import model_name
 from batchboard.views.reasons import BLOCKED
 
-EVENTS_SHOWN = 30
+ENTRIES_SHOWN = 30
 
+SETTINGS = {"budget": "the budget", "concurrency": "N", "priority": "priority",
+            "deadline": "the deadline"}  # fmt: skip
 Said = Callable[[Mapping[str, Any]], str]
 
 
 @dataclass(frozen=True)
 class Entry:
-    """One line of the activity: who, what, when."""
+    """One line of the activity: who, what, when. Without `who`, the engine did it."""
 
-    event: Event
+    id: str
+    at: datetime
+    who: User | None
     words: str
-    icon: str
-    tone: str
+    icon: str = ""
+    tone: str = ""
+    is_comment: bool = False
 
 
 def _plural(number: Any, one: str, many: str) -> str:
@@ -34,6 +45,41 @@ def _blocked(reason: Any) -> str:
 
 def _created(detail: Mapping[str, Any]) -> str:
     return f"created it with {_plural(detail.get('items', 0), 'item', 'items')}"
+
+
+def _changed(detail: Mapping[str, Any]) -> str:
+    parts = [
+        f"{SETTINGS[name]} from {_value(name, change[0])} to {_value(name, change[1])}"
+        for name, change in detail.items()
+        if name in SETTINGS and isinstance(change, list)
+    ]
+    return f"changed {', '.join(parts)}" if parts else "changed it"
+
+
+def _value(name: str, value: Any) -> str:
+    if value is None:
+        return "none"
+    if name == "budget":
+        return usd(Decimal(value))
+    return span(float(value)) if name == "deadline" else str(value)
+
+
+def _cut(detail: Mapping[str, Any]) -> str:
+    seconds = detail.get("seconds")
+    after = f" with retry-after {seconds:g} s" if isinstance(seconds, int | float) else ""
+    return (
+        f"429{after}: all on {model_name(str(detail.get('model', '')))} wait, and the cap is cut"
+        f" from {detail.get('before')} to {detail.get('after')}"
+    )
+
+
+def _exported(detail: Mapping[str, Any]) -> str:
+    name = str(detail.get("format", "")).upper()
+    return f"exported {_plural(detail.get('count', 0), 'result', 'results')} as {name}"
+
+
+def _items_cancelled(detail: Mapping[str, Any]) -> str:
+    return f"cancelled {_plural(detail.get('count', 0), 'waiting item', 'waiting items')}"
 
 
 def _sent_again(detail: Mapping[str, Any]) -> str:
@@ -59,6 +105,10 @@ WORDS: Mapping[str, tuple[Said, str, str]] = {
     "batch.cancel": (lambda _: "cancelled it", "cross", "dead"),
     "batch.blocked": (lambda d: f"blocked: {_blocked(d.get('reason', ''))}", "alert", "person"),
     "batch.unblocked": (lambda d: f"went on after: {_blocked(d.get('was', ''))}", "play", "run"),
+    "batch.changed": (_changed, "dot", ""),
+    "items.cancelled": (_items_cancelled, "cross", "dead"),
+    "results.exported": (_exported, "download", "ok"),
+    "limits.cut": (_cut, "pause", "hold"),
     "items.sent_again": (_sent_again, "again", "run"),
     "review.judged": (_judged, "eye", "person"),
     "review.took_back": (
@@ -69,11 +119,35 @@ WORDS: Mapping[str, tuple[Said, str, str]] = {
 
 
 def activity(batch: Batch) -> list[Entry]:
-    """The newest events first."""
-    return [
-        _entry(event)
-        for event in batch.events.select_related("actor").order_by("-id")[:EVENTS_SHOWN]
+    """Events, comments, and cuts of the cap that came from the batch's model; the newest first."""
+    comments = batch.comments.select_related("author").order_by("-id")[:ENTRIES_SHOWN]
+    entries = [_entry(event) for event in events_of(batch, ENTRIES_SHOWN)]
+    entries += [
+        Entry(f"comment-{one.pk}", one.at, one.author, one.text, is_comment=True)
+        for one in comments
     ]
+    return sorted(entries, key=lambda entry: entry.at, reverse=True)[:ENTRIES_SHOWN]
+
+
+def events_of(batch: Batch, count: int) -> list[Event]:
+    """The newest events of the batch, and of the installation what concerned its calls."""
+    events = list(batch.events.select_related("actor").order_by("-id")[:count])
+    return events + list(cuts_of(batch)[:count])
+
+
+def cuts_of(batch: Batch) -> QuerySet[Event]:
+    """Cuts of the cap by a 429 on the batch's model while it ran."""
+    if batch.started_at is None:
+        return Event.objects.none()
+    cuts = Event.objects.filter(
+        batch=None,
+        verb="limits.cut",
+        at__gte=batch.started_at,
+        detail__model=batch.version.model,
+    )
+    if batch.finished_at is not None:
+        cuts = cuts.filter(at__lte=batch.finished_at)
+    return cuts.select_related("actor").order_by("-id")
 
 
 def _entry(event: Event) -> Entry:
@@ -81,7 +155,7 @@ def _entry(event: Event) -> Entry:
     words = said(event.detail)
     if event.actor is None:
         words = _without_actor(words)
-    return Entry(event, words, icon, tone)
+    return Entry(f"event-{event.pk}", event.at, event.actor, words, icon, tone)
 
 
 def _without_actor(words: str) -> str:

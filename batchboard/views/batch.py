@@ -7,13 +7,17 @@ from django.shortcuts import get_object_or_404, render
 from django.views.decorators.http import require_safe
 
 from batchboard import rows
-from batchboard.models import Batch, Limits
+from batchboard.models import Batch, Event, Limits
+from batchboard.models.changing import CHANGEABLE_BATCH
+from batchboard.roles import Right, may
 from batchboard.states import ItemState
 from batchboard.views.activity import activity
+from batchboard.views.asked import Asked
+from batchboard.views.bulk import bulk
 from batchboard.views.cards import Card, cards
 from batchboard.views.columns import COLUMNS, ENDED, column_of, with_relations
-from batchboard.views.failures import failures
-from batchboard.views.item_page import Asked, item_page
+from batchboard.views.failures import failures, said
+from batchboard.views.item_page import item_page
 from dispatch import pump
 
 TITLES = {column.name: column.title for column in (*COLUMNS, ENDED)}
@@ -30,25 +34,49 @@ def batch_live(request: HttpRequest, public_id: str) -> HttpResponse:
 
 
 def _batch(request: HttpRequest, public_id: str) -> dict[str, Any]:
-    found = get_object_or_404(with_relations(Batch.objects.all()), public_id=public_id)
+    batches = with_relations(Batch.objects.all()).select_related("rerun_of")
+    found = get_object_or_404(batches, public_id=public_id)
     limits = Limits.objects.current()
     now = rows.now()
     workers = len(pump.alive(now))
     live = {found.pk: found.live_items}
     card = cards([found], limits=limits, live=live, workers=workers, now=now)[found.pk]
     asked = Asked.of(request.GET)
-    prompt_tokens = found.input_tokens + found.cache_read_tokens + found.cache_write_tokens
+    failed = failures(found)
+    page = item_page(found, asked)
     return {
         "card": card,
         "batch": found,
         "limits": limits,
         "column": TITLES[column_of(found.state, found.started_at)],
-        "cache_share": found.cache_read_tokens / prompt_tokens if prompt_tokens else None,
-        "failures": failures(found),
+        "may_operate": may(request.user, Right.OPERATE),
+        "changeable": found.state in CHANGEABLE_BATCH,
+        "failures": failed,
+        "failed_attempts": sum(failure.attempts for failure in failed),
         "activity": activity(found),
-        "page": item_page(found, asked),
+        "page": page,
+        "bulk": bulk(found, page, card.waiting),
+        "outcome_name": said(asked.outcome) if asked.outcome else "",
+        "export": _newest_export(found),
         "tabs": _tabs(card, asked),
+    } | _spent(found)
+
+
+def _spent(batch: Batch) -> dict[str, Any]:
+    """What a result cost, failures included, and where its prompt's tokens came from."""
+    prompt = batch.input_tokens + batch.cache_read_tokens + batch.cache_write_tokens
+    return {
+        "prompt_tokens": prompt,
+        "cache_share": batch.cache_read_tokens / prompt if prompt else None,
+        "per_task": batch.cost / batch.succeeded if batch.succeeded else None,
     }
+
+
+def _newest_export(batch: Batch) -> Event | None:
+    if batch.exported_at is None:
+        return None
+    exports = batch.events.filter(verb="results.exported").select_related("actor")
+    return exports.order_by("-id").first()
 
 
 def _tabs(card: Card, asked: Asked) -> list[dict[str, Any]]:
@@ -65,8 +93,8 @@ def _tabs(card: Card, asked: Asked) -> list[dict[str, Any]]:
         {
             "title": (state or "all").capitalize(),
             "number": number,
-            "address": asked.address(state=str(state)),
-            "current": asked.state == state,
+            "address": asked.address(state=str(state), outcome=""),
+            "current": asked.state == state and not asked.outcome,
         }
         for state, number in numbers.items()
         if state != ItemState.CANCELLED or number or asked.state == state

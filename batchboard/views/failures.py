@@ -38,6 +38,7 @@ MARKS = {
 class Failure:
     """Attempts that ended alike: how many, how many items died of it, and what was done."""
 
+    outcome: str
     name: str
     attempts: int
     dead: int
@@ -63,7 +64,7 @@ def _failure(outcome: str, attempts: int, dead: int) -> Failure:
     route = ROUTES[_known(outcome)]
     icon, tone = ("cross", "dead") if dead else MARKS[route.action]
     name = said(outcome)
-    return Failure(name[0].upper() + name[1:], attempts, dead, route.says, icon, tone)
+    return Failure(outcome, name[0].upper() + name[1:], attempts, dead, route.says, icon, tone)
 
 
 def _known(outcome: str) -> Outcome:

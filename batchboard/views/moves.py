@@ -48,13 +48,7 @@ def _cancel(batch: Batch, request: HttpRequest) -> None:
     batch.cancel(by=request.user)
 
 
-def _send_again(batch: Batch, request: HttpRequest) -> str:
-    number = batch.retry(by=request.user)
-    return "1 item is sent again." if number == 1 else f"{number:,} items are sent again."
-
-
 run = _move(_start)
 pause = _move(_pause)
 resumption = _move(_resume)
 cancellation = _move(_cancel)
-second_try = _move(_send_again)

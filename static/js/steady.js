@@ -1,6 +1,7 @@
 // A swap that changes only what is different, so that focus, scroll, selection and typed text
 // survive: `hx-swap="steady"`. Elements are the same where their ids are, else by place and name.
-// `data-keep` is never touched; `data-hold` waits while the pointer or the focus is in it.
+// `data-keep` is never touched; `data-hold` waits while the pointer or the focus is in it, and says
+// so with `steady:held`.
 (() => {
   const TEXT = Node.TEXT_NODE;
 
@@ -10,7 +11,10 @@
       return;
     }
     if (old.hasAttribute("data-keep") || old.isEqualNode(fresh)) return;
-    if (fresh.hasAttribute("data-hold") && (old.matches(":hover") || old.contains(document.activeElement))) return;
+    if (fresh.hasAttribute("data-hold") && !("letGo" in old.dataset) && (old.matches(":hover") || old.contains(document.activeElement))) {
+      old.dispatchEvent(new CustomEvent("steady:held", { bubbles: true, detail: fresh }));
+      return;
+    }
     if (old.dataset.ticks && old.dateTime === fresh.dateTime && old.dataset.ticks === fresh.dataset.ticks) return;
     patchAttributes(old, fresh);
     patchChildren(old, fresh, added);

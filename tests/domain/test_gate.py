@@ -17,9 +17,12 @@ MAY_TOUCH_ANSWERS = {
     "batchboard/models/attempt.py",  # where they are declared
     "batchboard/models/__init__.py",
     "batchboard/models/reviewing.py",  # the door, and the sample of the review
+    "batchboard/models/looking.py",  # one item at a time, for a page that shows it as text
     "dispatch/recorder.py",  # writes them
 }
 BEHIND_THE_DOOR = {"_results", "_output"}
+MAY_LOOK = {"batchboard/views/item.py", "batchboard/views/tries.py"}
+"""Pages of one item, for people. No export, API or webhook may be among them."""
 
 
 @pytest.mark.django_db
@@ -100,6 +103,28 @@ def test_no_other_module_touches_answers():
     }
     assert touching <= MAY_TOUCH_ANSWERS
     assert "batchboard/models/reviewing.py" in touching, "the search finds nothing any more"
+
+
+def test_only_the_page_of_one_item_looks_at_what_came_back():
+    looking = {
+        name
+        for name, tree in sources()
+        for node in ast.walk(tree)
+        if (isinstance(node, ast.ImportFrom) and node.module == "batchboard.models.looking")
+        or (isinstance(node, ast.alias) and node.name in {"looking", "batchboard.models.looking"})
+    }
+    assert looking == MAY_LOOK
+
+
+def test_every_file_of_results_comes_through_the_door():
+    opening = {
+        name
+        for name, tree in sources()
+        if any(
+            isinstance(n, ast.Attribute) and n.attr == "released_results" for n in ast.walk(tree)
+        )
+    }
+    assert opening == {"batchboard/export.py"}
 
 
 def test_nobody_walks_past_the_door():

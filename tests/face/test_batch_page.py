@@ -19,7 +19,7 @@ STARTED = timezone.now() - timedelta(minutes=5)
 
 def keys(page: Client, batch: Batch, query: str = "") -> list[str]:
     text = page.get(f"/batches/{batch.public_id}/{query}").content.decode()
-    return re.findall(r'<th scope="row"><bdi>(.*?)</bdi>', text)
+    return re.findall(r'<th scope="row"><a [^>]*><bdi>(.*?)</bdi>', text)
 
 
 def link(page: Client, batch: Batch, query: str, rel: str) -> str | None:
@@ -102,12 +102,12 @@ class TestItems:
         assert keys(page, batch, "?state=waiting&before=66") == ["item-005", "item-065"]
 
     def test_search_finds_keys_by_how_they_begin(self, page: Client, batch: Batch) -> None:
-        assert keys(page, batch, "?key=item-01") == [f"item-01{n}" for n in range(10)]
-        assert keys(page, batch, "?key=item-06&state=dead") == ["item-060", "item-061"]
-        assert keys(page, batch, "?key=tem") == []
-        assert keys(page, batch, "?key=%25") == []
-        first = keys(page, batch, "?key=item")
-        following = link(page, batch, "?key=item", "next")
+        assert keys(page, batch, "?find=item-01") == [f"item-01{n}" for n in range(10)]
+        assert keys(page, batch, "?find=item-06&state=dead") == ["item-060", "item-061"]
+        assert keys(page, batch, "?find=tem") == []
+        assert keys(page, batch, "?find=%25") == []
+        first = keys(page, batch, "?find=item")
+        following = link(page, batch, "?find=item", "next")
         assert following is not None
         assert first + keys(page, batch, following) == [f"item-{n:03}" for n in range(100)]
 
@@ -115,7 +115,7 @@ class TestItems:
         "query",
         [
             "?after=x", "?after=-1", "?after=99999999999999999999", "?after=²", "?state=nothing",
-            "?before=", "?key=%00", "?key=%00&after=%00", "?after=1%00",
+            "?before=", "?find=%00", "?find=%00&after=%00", "?after=1%00",
         ],
     )  # fmt: skip
     def test_nonsense_in_the_address_shows_the_first_page(
@@ -126,7 +126,7 @@ class TestItems:
     def test_no_page_counts_items_or_skips_over_them(
         self, page: Client, batch: Batch, django_assert_max_num_queries: Any
     ) -> None:
-        for query in ("", "?after=50", "?state=dead", "?state=waiting", "?key=item-1"):
+        for query in ("", "?after=50", "?state=dead", "?state=waiting", "?find=item-1"):
             with django_assert_max_num_queries(25) as asked:
                 page.get(f"/batches/{batch.public_id}/live{query}")
             for statement in (entry["sql"] for entry in asked.captured_queries):
@@ -140,7 +140,7 @@ class TestItems:
         [
             ("", "sqlite_autoindex_batchboard_item_1"),
             ("?after=50", "sqlite_autoindex_batchboard_item_1"),
-            ("?key=item-1", "sqlite_autoindex_batchboard_item_2"),
+            ("?find=item-1", "sqlite_autoindex_batchboard_item_2"),
             ("?state=dead", "item_dead"),
         ],
     )
@@ -198,7 +198,8 @@ def test_failures_are_grouped_by_reason_with_what_was_done(
     assert contract < limited
     assert "Regenerated once." in panel
     assert "the item loses no try" in panel
-    assert '<a href="?state=dead">2 dead letters</a>' in panel
+    assert '<a href="?state=dead&amp;outcome=contract">Open</a>' in panel
+    assert "Send 2 again" in panel
 
 
 def test_a_block_says_its_cause_and_what_helps(page: Client, make_batch: MakeBatch) -> None:
@@ -241,7 +242,7 @@ def test_queries_do_not_grow_with_the_items(
 
 def test_the_fragment_is_the_markup_of_the_page(page: Client, make_batch: MakeBatch) -> None:
     batch = make_batch("review", succeeded=60, dead=5, started_at=STARTED, finished_at=STARTED)
-    for query in ("", "?state=dead", "?key=item-0"):
+    for query in ("", "?state=dead", "?find=item-0"):
         whole = page.get(f"/batches/{batch.public_id}/{query}").content.decode()
         fragment = page.get(f"/batches/{batch.public_id}/live{query}").content.decode()
         assert fragment in whole

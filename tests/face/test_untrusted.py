@@ -43,7 +43,7 @@ class TestPages:
         for address in (
             "/",
             f"/batches/{batch.public_id}/",
-            f"/batches/{batch.public_id}/?key={HOSTILE}",
+            f"/batches/{batch.public_id}/?find={HOSTILE}",
         ):
             text = page.get(address).content.decode()
             assert "<script>alert" not in text

@@ -54,7 +54,7 @@ class Command(BaseCommand):
         reject.add_argument("--rerun", choices=["bad", "all"])
         verb("ledger", commands.ledger, "what each attempt used and cost, as CSV")
         export = verb("export", commands.export, "the results of a released batch")
-        export.add_argument("--format", choices=["jsonl", "csv"], default="jsonl")
+        export.add_argument("--format", choices=["jsonl", "csv", "xlsx"], default="jsonl")
         export.add_argument("-o", "--output", metavar="FILE")
 
     def handle(self, *args: Any, **options: Any) -> None:

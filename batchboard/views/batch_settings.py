@@ -1,0 +1,106 @@
+"""What may be changed of a batch under way: a dialog on its page, and a page without a script."""
+
+from decimal import Decimal
+from typing import Any
+
+from django import forms
+from django.contrib import messages
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.urls import reverse
+from django.views.decorators.http import require_http_methods
+from django_htmx.http import HttpResponseClientRedirect
+
+from batchboard.models import Batch
+from batchboard.models.changing import SETTINGS, NotPossible
+from batchboard.roles import NotAllowed, Right, may
+from batchboard.states import MoveRefused
+from batchboard.views.refused import not_allowed
+
+NUMBER = {"inputmode": "decimal", "autocomplete": "off"}
+NAMES = {"budget": "budget", "concurrency": "N", "priority": "priority", "deadline": "deadline"}
+
+
+class BatchSettingsForm(forms.Form):
+    budget = forms.DecimalField(
+        label="Budget",
+        required=False,
+        max_digits=18,
+        decimal_places=10,
+        widget=forms.TextInput(attrs=NUMBER),
+        help_text="Calls stop before the next one could pass it. Empty: only the installation's"
+        " ceiling holds.",
+    )
+    concurrency = forms.IntegerField(
+        label="N, the most calls in flight",
+        required=False,
+        widget=forms.TextInput(attrs={"inputmode": "numeric", "autocomplete": "off"}),
+        help_text="Empty: as many as the cap lets through.",
+    )
+    priority = forms.IntegerField(
+        label="Priority",
+        widget=forms.NumberInput(attrs={"min": -10, "max": 10}),
+        help_text="-10 to 10. Batches with as many calls in flight are served higher first.",
+    )
+    deadline = forms.DecimalField(
+        label="Deadline",
+        required=False,
+        max_digits=12,
+        decimal_places=2,
+        widget=forms.TextInput(attrs=NUMBER),
+        help_text="Minutes from the first call. Then the batch stands still until somebody acts.",
+    )
+
+    def values(self) -> dict[str, Any]:
+        minutes: Decimal | None = self.cleaned_data["deadline"]
+        seconds = None if minutes is None else int(minutes * 60)
+        return {name: self.cleaned_data[name] for name in SETTINGS} | {"deadline": seconds}
+
+
+@require_http_methods(["GET", "POST"])
+def batch_settings(request: HttpRequest, public_id: str) -> HttpResponse:
+    batch = get_object_or_404(Batch, public_id=public_id)
+    back = reverse("batch", args=[public_id])
+    if not may(request.user, Right.OPERATE):
+        refusal = NotAllowed("Only an operator or an administrator may change a batch.")
+        return not_allowed(request, refusal, back)
+    form = BatchSettingsForm(request.POST or None, initial=_as_they_are(batch))
+    if request.method == "POST" and form.is_valid() and _change(request, batch, form):
+        fragment = "HX-Request" in request.headers
+        return HttpResponseClientRedirect(back) if fragment else redirect(back)
+    name = "batch/_settings.html" if "HX-Request" in request.headers else "batch/settings.html"
+    return render(request, name, {"form": form, "batch": batch})
+
+
+def _as_they_are(batch: Batch) -> dict[str, Any]:
+    minutes = None if batch.deadline is None else Decimal(batch.deadline) / 60
+    return {
+        "budget": _short(batch.budget),
+        "concurrency": batch.concurrency,
+        "priority": batch.priority,
+        "deadline": _short(minutes),
+    }
+
+
+def _short(amount: Decimal | None) -> str:
+    """Without the zeros that say nothing: 1.5, 20."""
+    if amount is None:
+        return ""
+    text = f"{round(amount, 10):f}"
+    return text.rstrip("0").rstrip(".") if "." in text else text
+
+
+def _change(request: HttpRequest, batch: Batch, form: BatchSettingsForm) -> bool:
+    """Whether it was done; what was wrong then stands at its field."""
+    try:
+        changed = batch.change(by=request.user, **form.values())
+    except NotPossible as error:
+        form.add_error(error.field, str(error))
+        return False
+    except MoveRefused as refusal:
+        messages.error(request, str(refusal))
+        return True
+    if changed:
+        said = " and ".join(NAMES[name] for name in changed)
+        messages.success(request, f"Changed: {said}.")
+    return True

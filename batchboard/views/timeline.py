@@ -1,0 +1,118 @@
+"""Every try as a bar in the slot that it took: waves, pauses and second tries can be seen."""
+
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from django.db.models import Exists, OuterRef
+
+from batchboard.models import Attempt, Batch, Schedule
+from batchboard.plot_data import lanes, wave_starts
+from batchboard.plots import Tick, span_ticks
+from batchboard.templatetags.figures import milliseconds, span
+from batchboard.templatetags.untrusted import visible
+from batchboard.views.failures import said
+from dispatch.outcome import Outcome
+
+BARS = 400
+NUMBERS_SHOWN = 40
+TALLEST, LEAST_LANE, MOST_LANE, AXIS, HEAD = 220, 3.0, 12.0, 20, 8
+TONES = {"": "run", Outcome.OK: "ok", Outcome.RATE_LIMITED: "hold", Outcome.CANCELLED: "wait"}
+
+
+@dataclass(frozen=True)
+class Bar:
+    x: float
+    width: float
+    y: float
+    height: float
+    tone: str
+    again: bool
+
+
+@dataclass(frozen=True)
+class Timeline:
+    id: str
+    says: str
+    height: int
+    bars: list[Bar]
+    waves: list[float]
+    across: list[Tick]
+    shown: int
+    total: int
+    rows: list[list[str]]
+    head: list[str] = field(default_factory=lambda: ["item", "try", "outcome", "latency"])
+
+    @property
+    def axis(self) -> int:
+        return self.height - 5
+
+
+def timeline(batch: Batch, now: datetime) -> Timeline:
+    """The newest tries; all of them where there are few."""
+    attempts = sorted(_newest(batch), key=lambda a: (a.started_at or a.granted_at, a.pk))
+    origin = batch.started_at or now
+    spans = [
+        (
+            ((a.started_at or a.granted_at) - origin).total_seconds(),
+            ((a.ended_at or now) - origin).total_seconds(),
+        )
+        for a in attempts
+    ]
+    start = min((begin for begin, _ in spans), default=0.0)
+    start = 0.0 if len(attempts) < BARS else start
+    end = max((ended for _, ended in spans), default=1.0) or 1.0
+    rows = lanes(spans)
+    count = max(rows, default=0) + 1
+    tall = min(MOST_LANE, max(LEAST_LANE, TALLEST / count))
+    scale = 100 / max(1e-9, end - start)
+    bars = [
+        Bar(
+            round((begin - start) * scale, 3),
+            round(max(0.15, (ended - begin) * scale - 0.1), 3),
+            round(HEAD + lane * tall, 1),
+            round(tall - 1, 1),
+            TONES.get(attempt.outcome, "dead"),
+            attempt.again,  # type: ignore[attr-defined]
+        )
+        for attempt, (begin, ended), lane in zip(attempts, spans, rows, strict=True)
+    ]
+    waves = wave_starts(spans) if batch.schedule == Schedule.WAVES else []
+    height = round(HEAD + count * tall + AXIS)
+    again = sum(bar.again for bar in bars)
+    return Timeline(
+        id="plot-attempts",
+        says=f"{len(bars):,} tries in up to {count} slots over {span(end - start)}, {again} of them"
+        " second or later tries.",
+        height=height,
+        bars=bars,
+        waves=[round((at - start) * scale, 2) for at in waves if at >= start],
+        across=[
+            Tick((tick.at - start) * scale, tick.label)
+            for tick in span_ticks(end)
+            if start <= tick.at <= end
+        ],
+        shown=len(bars),
+        total=batch.attempts.count() if len(bars) == BARS else len(bars),
+        rows=[
+            _row(attempt, begin)
+            for attempt, (begin, _) in list(zip(attempts, spans, strict=True))[
+                : -NUMBERS_SHOWN - 1 : -1
+            ]
+        ],
+    )
+
+
+def _newest(batch: Batch) -> list[Attempt]:
+    earlier = Attempt.objects.filter(item=OuterRef("item"), pk__lt=OuterRef("pk"))
+    columns = ("item__key", "outcome", "granted_at", "started_at", "ended_at", "latency_ms")
+    tries = batch.attempts.select_related("item").only(*columns).annotate(again=Exists(earlier))
+    live = list(tries.live().order_by("-id")[:BARS])
+    ended = tries.ended().order_by("-ended_at")[: BARS - len(live)]
+    return live + list(ended)
+
+
+def _row(attempt: Attempt, began: float) -> list[str]:
+    outcome = said(attempt.outcome) if attempt.ended_at else "in flight"
+    again = "again" if attempt.again else "first"  # type: ignore[attr-defined]
+    key = visible(attempt.item.key)
+    return [span(max(0.0, began)), key, again, outcome, milliseconds(attempt.latency_ms)]
