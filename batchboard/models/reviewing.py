@@ -11,10 +11,12 @@ from django.utils import timezone
 from batchboard import sampling
 from batchboard.models.event import Event
 from batchboard.models.item import Item
+from batchboard.models.reserving import Reserving, SampledItemQuerySet
 from batchboard.states import BatchState, ItemState, MoveRefused
 
 if TYPE_CHECKING:
     from batchboard.models.batch import Batch
+    from batchboard.models.task_type import TaskVersion
 
 
 SMALLEST_SAMPLE = 3
@@ -74,6 +76,12 @@ class SampledItem(models.Model):
     note = models.TextField(blank=True)
     judged_by = models.ForeignKey(settings.AUTH_USER_MODEL, models.PROTECT, null=True)
     judged_at = models.DateTimeField(null=True)
+    reserved_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, models.SET_NULL, null=True, related_name="+"
+    )
+    reserved_until = models.DateTimeField(null=True)
+
+    objects = SampledItemQuerySet.as_manager()
 
     class Meta:
         ordering = ["place"]
@@ -84,8 +92,13 @@ class SampledItem(models.Model):
     def __str__(self) -> str:
         return f"{self.item_id}: {self.verdict or 'open'}"
 
+    @property
+    def output(self) -> str:
+        """The answer as it came, for the person who judges it."""
+        return self.item.result.answer.text if self.item.result else ""
 
-class Reviewing:
+
+class Reviewing(Reserving):
     """What a reviewer does with a batch, and what the gate lets out."""
 
     @property
@@ -145,22 +158,32 @@ class Reviewing:
             self._move("release", by)
 
     def reject(
-        self: "Batch", reason: str, by: Any = None, rerun: str | None = None
+        self: "Batch",
+        reason: str,
+        by: Any = None,
+        rerun: str | None = None,
+        version: "TaskVersion | None" = None,
     ) -> "Batch | None":
         """Refuse the results. With `rerun`, "bad" (failed verdicts and dead items) or "all" items
-        are queued again as a new batch under the newest version of the task type."""
+        are queued again as a new batch, under the newest version of the task type or another."""
         from batchboard.models.lifecycle import decision
 
         if not reason.strip():
             raise MoveRefused("A rejection needs a reason.")
         if rerun not in {None, "bad", "all"}:
             raise ValueError(f"A rerun is of the bad ones or of all, not {rerun}.")
+        if version is not None and version.task_type_id != self.version.task_type_id:
+            raise MoveRefused(f"{version} is another task type than that of {self.name}.")
         with decision():
             review = self.open_review
-            again = self._rerun(review, rerun, by) if rerun else None
+            again = self._rerun(review, rerun, by, version) if rerun else None
             self._decide(review, ReviewState.REJECTED, by, reason.strip())
             self._move("reject", by, decided_at=timezone.now())
         return again
+
+    def lets_approve(self: "Batch", by: Any) -> bool:
+        """False for who started the batch, unless the team lets them approve."""
+        return by is None or by != self.started_by or settings.STARTER_MAY_APPROVE
 
     def released_results(self: "Batch") -> Iterator[dict[str, Any]]:
         """The one door for results: key, input, output and cost of every succeeded item, in the
@@ -214,14 +237,19 @@ class Reviewing:
 
         with decision():
             review = self.open_review
-            changed = review.sampled.filter(item__key=key).update(
+            drawn = review.sampled.filter(item__key=key).select_related("reserved_by").first()
+            if drawn is None:
+                raise MoveRefused(f"{key} is not in the sample of {self.name}.")
+            free = SampledItem.objects.filter(pk=drawn.pk).free_for(by)
+            if not free.update(
                 verdict=verdict,
                 note=note,
                 judged_by=by if verdict else None,
                 judged_at=timezone.now() if verdict else None,
-            )
-            if not changed:
-                raise MoveRefused(f"{key} is not in the sample of {self.name}.")
+                reserved_by=None,
+                reserved_until=None,
+            ):
+                raise MoveRefused(f"{drawn.reserved_by} is judging {key}: nothing was changed.")
             Event.objects.record(
                 "review.judged" if verdict else "review.took_back",
                 by=by,
@@ -240,7 +268,7 @@ class Reviewing:
             raise MoveRefused(
                 f"{drawn - judged} of {drawn} sampled results of {self.name} are not judged yet."
             )
-        if by is not None and by == self.started_by and not settings.STARTER_MAY_APPROVE:
+        if not self.lets_approve(by):
             raise MoveRefused("Who started a batch may not approve it: ask another reviewer.")
         if bad > self.allowed_bad:
             if not override:
@@ -257,7 +285,9 @@ class Reviewing:
         review.decided_at = timezone.now()
         review.save(update_fields=["state", "decided_by", "decided_at", "reason"])
 
-    def _rerun(self: "Batch", review: Review, which: str, by: Any) -> "Batch":
+    def _rerun(
+        self: "Batch", review: Review, which: str, by: Any, version: "TaskVersion | None"
+    ) -> "Batch":
         from batchboard.models.batch import NewItem, RunOptions
 
         items = self.items.all()
@@ -267,7 +297,7 @@ class Reviewing:
         chosen = items.order_by("position").select_related("input").iterator(chunk_size=2_000)
         batch = type(self).objects.create_with_items(
             name=f"{self.name} (again)"[:200],
-            version=self.version.newest(),
+            version=version or self.version.newest(),
             items=(NewItem(i.key, i.input.data, i.prompt_bytes) for i in chosen),
             options=RunOptions(
                 schedule=self.schedule,
