@@ -17,6 +17,8 @@ from batchboard.views import (
     live,
     moves,
     people,
+    review,
+    review_sheets,
     sign_in,
 )
 
@@ -58,6 +60,19 @@ urlpatterns = [
     path("limits/models", limits.limits_models, name="limits-models"),
     path("limits/pause", limits.limits_pause, name="limits-pause"),
     path("limits/resumption", limits.limits_resumption, name="limits-resumption"),
+    path("batches/<str:public_id>/review/", review.review, name="review"),
+    path("batches/<str:public_id>/review/live", review.review_live, name="review-live"),
+    path(
+        "batches/<str:public_id>/review/reservation", review.reservation, name="review-reservation"
+    ),
+    path("batches/<str:public_id>/review/verdict", review.verdict, name="review-verdict"),
+    path("batches/<str:public_id>/review/retraction", review.retraction, name="review-retraction"),
+    path("batches/<str:public_id>/review/draw", review.draw, name="review-draw"),
+    path("batches/<str:public_id>/review/prompt", review_sheets.prompt, name="review-prompt"),
+    path("batches/<str:public_id>/review/approval", review_sheets.approval, name="review-approval"),
+    path(
+        "batches/<str:public_id>/review/rejection", review_sheets.rejection, name="review-rejection"
+    ),
     path("live", live.live, name="live"),
     path("sign-in/", sign_in.sign_in, name="sign-in"),
     path("sign-out/", sign_in.sign_out, name="sign-out"),

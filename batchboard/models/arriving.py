@@ -50,23 +50,21 @@ class Arriving:
     def fill(
         self: "Batch",
         items: Iterable[NewItem],
-        by: Any = None,
         progress: Callable[[int], None] | None = None,
     ) -> None:
-        """Store all items and make the batch a draft; where `items` raises, or a chunk cannot be
-        stored, the batch and all of it is discarded. `progress` is told how many are stored."""
+        """Store all items; where `items` raises, or a chunk cannot be stored, the batch and all of
+        it is discarded. `progress` is told how many are stored."""
         try:
             for chunk in _chunks(items):
                 self._take_in(chunk)
                 if progress:
                     progress(self.total)
-            self.arrive(by)
         except BaseException:
             self.discard()
             raise
 
     def arrive(self: "Batch", by: Any = None) -> None:
-        """The last item is stored."""
+        """The last item is stored: the batch is a draft."""
         told = {"items": self.total}
         self._move("arrive", by, told, created_at=timezone.now(), filled_at=None)
 

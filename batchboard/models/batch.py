@@ -95,10 +95,12 @@ class BatchQuerySet(models.QuerySet["Batch"]):
         by: Any = None,
         rerun_of: "Batch | None" = None,
         progress: Callable[[int], None] | None = None,
+        arrives: bool = True,
         **columns: Any,
     ) -> "Batch":
         """A draft with all of its items, or nothing at all where `items` raises on its way.
-        `progress` is told how many items are stored so far; `columns` are set beside.
+        `progress` is told how many items are stored so far; `columns` are set beside. Without
+        `arrives` the batch stays ingesting, until `arrive` or `discard` is called.
 
         To send items of a rejected batch again (`rerun_of`) is part of the reviewer's decision.
         """
@@ -114,7 +116,9 @@ class BatchQuerySet(models.QuerySet["Batch"]):
             **asdict(options),
             **columns,
         )
-        batch.fill(items, by, progress)
+        batch.fill(items, progress)
+        if arrives:
+            batch.arrive(by)
         return batch
 
 

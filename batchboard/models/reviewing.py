@@ -11,14 +11,18 @@ from django.utils import timezone
 from batchboard import sampling
 from batchboard.models.event import Event
 from batchboard.models.item import Item
+from batchboard.models.reserving import Reserving, SampledItemQuerySet
 from batchboard.roles import Right, require
 from batchboard.states import BatchState, ItemState, MoveRefused
 
 if TYPE_CHECKING:
     from batchboard.models.batch import Batch
+    from batchboard.models.limits import Limits
+    from batchboard.models.task_type import TaskVersion
 
 
 SMALLEST_SAMPLE = 3
+PAGE = 1_000
 
 
 class ReviewState(models.TextChoices):
@@ -74,6 +78,12 @@ class SampledItem(models.Model):
     note = models.TextField(blank=True)
     judged_by = models.ForeignKey(settings.AUTH_USER_MODEL, models.PROTECT, null=True)
     judged_at = models.DateTimeField(null=True)
+    reserved_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, models.SET_NULL, null=True, related_name="+"
+    )
+    reserved_until = models.DateTimeField(null=True)
+
+    objects = SampledItemQuerySet.as_manager()
 
     class Meta:
         ordering = ["place"]
@@ -84,8 +94,13 @@ class SampledItem(models.Model):
     def __str__(self) -> str:
         return f"{self.item_id}: {self.verdict or 'open'}"
 
+    @property
+    def output(self) -> str:
+        """The answer as it came, for the person who judges it."""
+        return self.item.result.answer.text if self.item.result else ""
 
-class Reviewing:
+
+class Reviewing(Reserving):
     """What a reviewer does with a batch, and what the gate lets out."""
 
     @property
@@ -143,8 +158,7 @@ class Reviewing:
         require(by, Right.REVIEW, f"approve {self.name}")
         with decision() as limits:
             review = self.open_review
-            starter_may = limits.configured("starter_may_approve")
-            if by is not None and by == self.started_by and not starter_may:
+            if not self.lets_approve(by, limits):
                 raise MoveRefused("Who started a batch may not approve it: ask another reviewer.")
             self._check_approval(review, by, override.strip())
             self._decide(review, ReviewState.APPROVED, by, override.strip())
@@ -152,10 +166,14 @@ class Reviewing:
             self._move("release", by)
 
     def reject(
-        self: "Batch", reason: str, by: Any = None, rerun: str | None = None
+        self: "Batch",
+        reason: str,
+        by: Any = None,
+        rerun: str | None = None,
+        version: "TaskVersion | None" = None,
     ) -> "Batch | None":
         """Refuse the results. With `rerun`, "bad" (failed verdicts and dead items) or "all" items
-        are queued again as a new batch under the newest version of the task type."""
+        are queued again as a new batch, under the newest version of the task type or another."""
         from batchboard.models.lifecycle import decision
 
         require(by, Right.REVIEW, f"reject {self.name}")
@@ -163,12 +181,26 @@ class Reviewing:
             raise MoveRefused("A rejection needs a reason.")
         if rerun not in {None, "bad", "all"}:
             raise ValueError(f"A rerun is of the bad ones or of all, not {rerun}.")
-        with decision():
-            review = self.open_review
-            again = self._rerun(review, rerun, by) if rerun else None
-            self._decide(review, ReviewState.REJECTED, by, reason.strip())
-            self._move("reject", by, decided_at=timezone.now())
+        if version is not None and version.task_type_id != self.version.task_type_id:
+            raise MoveRefused(f"{version} is another task type than that of {self.name}.")
+        again = self._rerun(self.open_review, rerun, by, version) if rerun else None
+        try:
+            with decision():
+                self._decide(self.open_review, ReviewState.REJECTED, by, reason.strip())
+                self._move("reject", by, decided_at=timezone.now())
+                if again is not None:
+                    again.arrive(by)
+                    again._start(by)
+        except BaseException:
+            if again is not None:
+                again.discard()
+            raise
         return again
+
+    def lets_approve(self: "Batch", person: Any, limits: "Limits") -> bool:
+        """False for who started the batch, unless the team lets them approve."""
+        starter_may = bool(limits.configured("starter_may_approve"))
+        return person is None or person != self.started_by or starter_may
 
     def released_results(self: "Batch") -> Iterator[dict[str, Any]]:
         """The one door for results: key, input, output and cost of every succeeded item, in the
@@ -222,14 +254,19 @@ class Reviewing:
 
         with decision():
             review = self.open_review
-            changed = review.sampled.filter(item__key=key).update(
+            drawn = review.sampled.filter(item__key=key).select_related("reserved_by").first()
+            if drawn is None:
+                raise MoveRefused(f"{key} is not in the sample of {self.name}.")
+            free = SampledItem.objects.filter(pk=drawn.pk).free_for(by)
+            if not free.update(
                 verdict=verdict,
                 note=note,
                 judged_by=by if verdict else None,
                 judged_at=timezone.now() if verdict else None,
-            )
-            if not changed:
-                raise MoveRefused(f"{key} is not in the sample of {self.name}.")
+                reserved_by=None,
+                reserved_until=None,
+            ):
+                raise MoveRefused(f"{drawn.reserved_by} is judging {key}: nothing was changed.")
             Event.objects.record(
                 "review.judged" if verdict else "review.took_back",
                 by=by,
@@ -262,7 +299,9 @@ class Reviewing:
         review.decided_at = timezone.now()
         review.save(update_fields=["state", "decided_by", "decided_at", "reason"])
 
-    def _rerun(self: "Batch", review: Review, which: str, by: Any) -> "Batch":
+    def _rerun(
+        self: "Batch", review: Review, which: str, by: Any, version: "TaskVersion | None"
+    ) -> "Batch":
         from batchboard.models.arriving import NewItem
         from batchboard.models.batch import RunOptions
 
@@ -270,16 +309,24 @@ class Reviewing:
         if which == "bad":
             failed = review.sampled.filter(verdict=Verdict.FAIL).values("item")
             items = items.filter(models.Q(pk__in=failed) | models.Q(state=ItemState.DEAD))
-        chosen = items.order_by("position").select_related("input").iterator(chunk_size=2_000)
-        batch = type(self).objects.create_with_items(
+        if not items.exists():
+            raise MoveRefused("No item was judged bad and none is dead: nothing to send again.")
+        return type(self).objects.create_with_items(
             name=f"{self.name} (again)"[:200],
-            version=self.version.newest(),
-            items=(NewItem(i.key, i.input.data, i.prompt_bytes) for i in chosen),
+            version=version or self.version.newest(),
+            items=(NewItem(i.key, i.input.data, i.prompt_bytes) for i in _in_pages(items)),
             options=RunOptions.of(self),
             by=by,
             rerun_of=self,
+            arrives=False,
         )
-        if not batch.total:
-            raise MoveRefused("No item was judged bad and none is dead: nothing to send again.")
-        batch._start(by)
-        return batch
+
+
+def _in_pages(items: Any) -> Iterator[Item]:
+    """All of `items` in the file's order, by pages: no cursor stays open while they are copied."""
+    position = -1
+    while page := list(
+        items.filter(position__gt=position).order_by("position").select_related("input")[:PAGE]
+    ):
+        yield from page
+        position = page[-1].position

@@ -53,7 +53,7 @@
       document.getElementById("keys").showModal();
       done = true;
     } else if (steps[key]) {
-      done = walk(...steps[key]);
+      done = walk(...steps[key]) || follow(key);
     } else if (arrows[key] && event.target.matches(".card-link")) {
       done = walk(...arrows[key]);
     } else if (event.key.length === 1) {

@@ -1,0 +1,106 @@
+"""Sheets over the review page, each at an address of its own: approving, rejecting, and the prompt
+with its attempts. A form states what follows from it, as things stand when it is opened."""
+
+from typing import Any
+
+from django.contrib import messages
+from django.db.models import Q
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.views.decorators.http import require_safe
+
+from batchboard import template
+from batchboard.models import Batch, ReviewState, SampledItem, Verdict
+from batchboard.states import ItemState
+from batchboard.templatetags.values import SHOWN_AT_FIRST
+from batchboard.views.failures import said
+from batchboard.views.review_acting import acting, batch_of, is_swap, person, to_review
+from batchboard.views.review_decision import Decision
+from batchboard.views.review_page import latest_review
+
+
+def approval(request: HttpRequest, public_id: str) -> HttpResponse:
+    if request.method == "POST":
+        return _approve(request, public_id)
+    return _decision_sheet(request, public_id, "review/_approval.html", "Approve")
+
+
+def rejection(request: HttpRequest, public_id: str) -> HttpResponse:
+    if request.method == "POST":
+        return _reject(request, public_id)
+    return _decision_sheet(request, public_id, "review/_rejection.html", "Reject")
+
+
+@require_safe
+def prompt(request: HttpRequest, public_id: str) -> HttpResponse:
+    """The prompt of a drawn result as it was rendered, and every attempt at it."""
+    batch = batch_of(public_id)
+    review = latest_review(batch)
+    drawn = SampledItem.objects.filter(review=review, item__key=request.GET.get("item", ""))
+    found = drawn.select_related("item__input").first()
+    if found is None:
+        raise Http404("It is not in the sample.")
+    attempts = [(attempt, said(attempt.outcome)) for attempt in found.item.attempts.ended()]
+    text = template.render(batch.version.prompt, found.item.input.data)
+    context = {"item": found.item, "attempts": attempts} | {
+        name: {"text": part[:SHOWN_AT_FIRST], "left": max(0, len(part) - SHOWN_AT_FIRST)}
+        for name, part in (("prompt", text), ("shared", batch.version.system))
+    }
+    return _sheet(request, batch, "review/_prompt.html", "Prompt and attempts", context)
+
+
+@acting("approve results")
+def _approve(request: HttpRequest, batch: Batch) -> HttpResponse:
+    batch.approve(by=request.user, override=request.POST.get("reason", ""))
+    results = "1 result is" if batch.succeeded == 1 else f"{batch.succeeded:,} results are"
+    messages.success(request, f"{results} released.")
+    return to_review(batch)
+
+
+@acting("reject results")
+def _reject(request: HttpRequest, batch: Batch) -> HttpResponse:
+    rerun, number = request.POST.get("rerun", ""), request.POST.get("version", "")
+    version = None
+    if number.isascii() and number.isdigit():
+        version = batch.version.task_type.versions.filter(number=int(number[:9])).first()
+    again = batch.reject(
+        request.POST.get("reason", ""),
+        by=request.user,
+        rerun=rerun if rerun in {"bad", "all"} else None,
+        version=version,
+    )
+    sent = "nothing is sent again"
+    if again is not None:
+        sent = (
+            "1 item is sent again" if again.total == 1 else f"{again.total:,} items are sent again"
+        )
+    messages.success(request, f"The batch is rejected; {sent}.")
+    return to_review(batch)
+
+
+def _decision_sheet(request: HttpRequest, public_id: str, name: str, title: str) -> HttpResponse:
+    batch = batch_of(public_id)
+    review = batch.reviews.filter(state=ReviewState.OPEN).first()
+    if review is None:
+        return to_review(batch)
+    sampled = review.sampled
+    decision = Decision.of(
+        batch, person(request), drawn=sampled.count(), judged=review.judged, bad=review.bad
+    )
+    failed = sampled.filter(verdict=Verdict.FAIL).values("item")
+    bad = batch.items.filter(Q(pk__in=failed) | Q(state=ItemState.DEAD)).count()
+    versions = batch.version.task_type.versions.order_by("-number")
+    context = {
+        "decision": decision,
+        "again": bad,
+        "versions": versions.values_list("number", flat=True),
+    }
+    return _sheet(request, batch, name, title, context)
+
+
+def _sheet(
+    request: HttpRequest, batch: Batch, name: str, title: str, context: dict[str, Any]
+) -> HttpResponse:
+    """The sheet alone for htmx, which puts it in a dialog; else a page around it."""
+    context |= {"batch": batch, "sheet": name, "title": title}
+    return render(request, name if is_swap(request) else "review/sheet.html", context)
