@@ -125,6 +125,11 @@ class Reviewing(Reserving):
                 "note": drawn.note,
             }
 
+    def drawn_result(self: "Batch", pk: int) -> SampledItem:
+        """A drawn result, by its primary key, with its input and its output."""
+        related = ("item__input", "item__result__answer")
+        return SampledItem.objects.select_related(*related).get(review__batch=self, pk=pk)
+
     def judge(self: "Batch", key: str, verdict: str, note: str = "", by: Any = None) -> None:
         """Give a verdict on a drawn result, until the decision; a fail needs a note."""
         require(by, Right.REVIEW, f"judge results of {self.name}")

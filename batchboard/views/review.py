@@ -56,7 +56,7 @@ def retraction(request: HttpRequest, batch: Batch) -> HttpResponse:
     this person gave."""
     judged = batch.open_review.sampled.judged().select_related("item")
     here = judged.filter(item__key=request.POST.get("item", "")).first()
-    drawn = here or judged.filter(judged_by=request.user).order_by("-judged_at").first()
+    drawn = here or judged.filter(judged_by=person(request)).order_by("-judged_at").first()
     if drawn is None:
         raise MoveRefused("There is no verdict of yours to take back.")
     batch.take_back(drawn.item.key, by=request.user)

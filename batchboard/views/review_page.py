@@ -175,9 +175,7 @@ def _drawn(row: SampledItem, user: User, current: SampledItem | None, now: datet
 
 
 def _look(batch: Batch, current: SampledItem, shows_all: bool) -> Look:
-    found = SampledItem.objects.select_related("item__input", "item__result__answer").get(
-        pk=current.pk
-    )
+    found = batch.drawn_result(current.pk)
     text, limit = found.output, None if shows_all else SHOWN_AT_FIRST
     schema = batch.version.contract
     is_met, words, value = _judged_by_contract(schema, text)
