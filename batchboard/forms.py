@@ -124,7 +124,7 @@ class LimitsForm(forms.Form):
 
     def clean(self) -> dict[str, Any]:
         read: dict[str, Any] = {}
-        for name, written in self.cleaned_data.items():
+        for name, written in list(self.cleaned_data.items()):
             try:
                 read |= read_settings({name: _as_number(name, written)})
             except ValueError:

@@ -5,7 +5,7 @@ down, it is pixels. So one drawing fits every screen, and its words keep their s
 """
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from math import ceil, floor, log10
 
@@ -16,6 +16,7 @@ HEADROOM, BODY, LANE, AXIS = 26, 112, 26, 20
 LETTER_SHARE = 0.9
 """A letter's width in percent of a plot of middling width: enough to keep labels apart."""
 
+NAME_HEIGHT = 13
 NUMBERS_SHOWN = 40
 STEPS = (1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1_800, 3_600)
 LONG_STEPS = (7_200, 10_800, 14_400, 21_600, 43_200, 86_400, 172_800)
@@ -160,7 +161,7 @@ def plot(
         height=base + lane + AXIS,
         base=base,
         lane=base + lane,
-        lines=[frame.line(one) for one in series],
+        lines=_spread([frame.line(one) for one in series]),
         across=[
             Tick(frame.share(tick.at), tick.label, tick.moment)
             for tick in across
@@ -179,8 +180,11 @@ def plot(
 
 
 def levels(top: float) -> list[float]:
-    """Even levels from 0 to at least `top`, in steps of 1, 2 or 5 times a power of ten."""
-    step = _round_up(top / 2)
+    """Even levels from 0 to at least `top`, in steps of 1, 2 or 5 times a power of ten; whole
+    numbers, where `top` is not under one."""
+    step = _round_up(top / 3)
+    if top >= 1:
+        step = max(1.0, step)
     return [step * n for n in range(ceil(top / step - 1e-9) + 1)]
 
 
@@ -289,6 +293,17 @@ def _runs(points: Sequence[Point]) -> list[list[tuple[float, float]]]:
         else:
             runs[-1].append((place, value))
     return [run for run in runs if run]
+
+
+def _spread(lines: list[Line]) -> list[Line]:
+    """The same lines, with names that would stand on each other moved up."""
+    places: dict[str, float] = {}
+    for anchor in ("start", "end"):
+        under = float(HEADROOM + BODY)
+        for line in sorted(lines, key=lambda line: -line.label_y):
+            if line.anchor == anchor and line.path:
+                places[line.name] = under = min(line.label_y, under - NAME_HEIGHT)
+    return [replace(line, label_y=places.get(line.name, line.label_y)) for line in lines]
 
 
 def _apart(boxes: Iterable[Box]) -> list[Box]:

@@ -17,7 +17,7 @@ class Role(StrEnum):
     ADMIN = "admin"
 
     @property
-    def title(self) -> str:
+    def label(self) -> str:
         return "Administrator" if self is Role.ADMIN else self.value.capitalize()
 
     @property

@@ -52,7 +52,7 @@ def _write(limits: Limits, in_flight: int, since: datetime, now: datetime) -> No
     # What ended since was live at the sample before, or is younger: so it is not older than the
     # oldest that was live then, and few rows are read however long the ledger is.
     ended = rows.execute(ENDED, [limits.sampled_from, since, now])
-    counts = [("", in_flight, limits.cap_in_force, 0, 0, 0, 0, 0)]
+    counts: list[tuple[object, ...]] = [("", in_flight, limits.cap_in_force, 0, 0, 0, 0, 0)]
     counts += [(model, 0, 0, *(int(number) for number in sums)) for model, *sums in ended]
     values = [
         (seconds, _begin(now, seconds), *count) for seconds in sorted(KEPT) for count in counts

@@ -111,8 +111,8 @@ def worker_rows(limits: Limits, now: datetime) -> list[WorkerRow]:
     """Workers that live, and those that were lost lately."""
     workers = Worker.objects.filter(lease_until__gt=now - GONE_SHOWN).order_by("fenced", "node")
     live = Attempt.objects.live().filter(pk__gte=limits.oldest_live, worker__isnull=False)
-    held: dict[int | None, dict[str, Any]] = {
-        row["worker"]: row
+    held: dict[int | None, Mapping[str, Any]] = {
+        row["worker"]: dict(row)
         for row in live.order_by()
         .values("worker")
         .annotate(slots=Sum("slot"), since=Min("started_at"), first=Min("pk"))
@@ -139,19 +139,19 @@ def pause_rows(models: dict[str, ModelLimit], now: datetime) -> list[PauseRow]:
         if row.paused_until is not None and row.paused_until > now
     }
     left = F("total") - F("succeeded") - F("dead") - F("cancelled")
-    waiting: dict[str, dict[str, Any]] = {
-        row["version__model"]: row
+    waiting: dict[str, Mapping[str, Any]] = {
+        row["version__model"]: dict(row)
         for row in Batch.objects.filter(state__in=OPEN_BATCH, version__model__in=until)
         .order_by()
         .values("version__model")
-        .annotate(batches=Count("pk"), items=Sum(left))
+        .annotate(batches=Count("pk"), left=Sum(left))
     }
     return [
         PauseRow(
             name,
             moment,
             waiting.get(name, {}).get("batches", 0),
-            waiting.get(name, {}).get("items", 0),
+            waiting.get(name, {}).get("left", 0),
         )
         for name, moment in until.items()
     ]

@@ -1,5 +1,7 @@
 """Plots: numbers become places, and the same numbers stay readable as words."""
 
+import itertools
+
 import pytest
 
 from batchboard.plots import (
@@ -23,10 +25,10 @@ def drawn(*series, **options):
 @pytest.mark.parametrize(
     ("top", "expected"),
     [
-        (1, [0, 0.5, 1]),
+        (1, [0, 1]),
         (2, [0, 1, 2]),
         (20, [0, 10, 20]),
-        (21, [0, 20, 40]),
+        (21, [0, 10, 20, 30]),
         (800, [0, 500, 1000]),
         (1_600_000, [0, 1_000_000, 2_000_000]),
     ],
@@ -64,6 +66,12 @@ def test_the_numbers_stay_few():
 def test_nothing_to_draw_is_no_error():
     made = drawn(Series("x", []))
     assert (made.lines[0].path, made.rows) == ("", [])
+
+
+def test_names_that_would_stand_on_each_other_are_moved_apart():
+    made = drawn(Series("x", [(90, 1)]), Series("y", [(90, 1.1)]), Series("z", [(90, 1)]))
+    heights = sorted(line.label_y for line in made.lines)
+    assert all(after - before >= 13 for before, after in itertools.pairwise(heights))
 
 
 def test_a_pause_and_a_mark_keep_their_place():

@@ -1,0 +1,100 @@
+"""No address that acts can be used without the right to it, whoever forges the request."""
+
+from collections.abc import Iterator
+
+import pytest
+from django.test import Client
+from django.urls import URLPattern, URLResolver, get_resolver, reverse
+
+from batchboard.models import Batch, User
+from tests.face.conftest import MakeBatch
+
+pytestmark = pytest.mark.django_db
+
+ONE_S_OWN = {"sign-in", "sign-out", "password", "account"}
+"""What everybody does for themselves."""
+
+METHODS = ("post", "put", "patch", "delete")
+
+
+def addresses() -> Iterator[tuple[str, tuple[str, ...]]]:
+    """Every named address and the parameters that it takes."""
+
+    def walk(resolver: URLResolver) -> Iterator[URLPattern]:
+        for entry in resolver.url_patterns:
+            if isinstance(entry, URLResolver):
+                yield from walk(entry)
+            else:
+                yield entry
+
+    for pattern in walk(get_resolver()):
+        yield str(pattern.name), tuple(pattern.pattern.converters)
+
+
+def given(batch: Batch, person: User) -> dict[str, object]:
+    """A value for each parameter of an address; a new one has to be added here."""
+    return {
+        "public_id": batch.public_id,
+        "key": "item-000",
+        "pk": person.pk,
+        "slug": "ticket-triage",
+        "id": batch.version.task_type_id,
+        "format": "csv",
+        "kind": "csv",
+    }
+
+
+@pytest.mark.parametrize(("name", "parameters"), sorted(set(addresses())))
+def test_a_viewer_acts_nowhere(
+    client: Client,
+    viewer: User,
+    person: User,
+    make_batch: MakeBatch,
+    name: str,
+    parameters: tuple[str, ...],
+) -> None:
+    if name in ONE_S_OWN:
+        return
+    batch = make_batch("running", waiting=2, dead=1)
+    values = given(batch, person)
+    address = reverse(name, kwargs={one: values[one] for one in parameters})
+    client.force_login(viewer)
+    for method in METHODS:
+        answer = getattr(client, method)(address)
+        assert answer.status_code in {403, 405}, f"{method} {address}: {answer.status_code}"
+    before = Batch.objects.filter(pk=batch.pk).values().get()
+    assert before["state"] == "running"
+    assert not batch.events.exclude(verb="batch.created").exists()
+
+
+def test_a_refusal_is_a_page_that_says_who_may(
+    client: Client, viewer: User, make_batch: MakeBatch
+) -> None:
+    batch = make_batch("draft", waiting=3)
+    client.force_login(viewer)
+    answer = client.post(reverse("batch-run", args=[batch.public_id]))
+    assert answer.status_code == 403
+    text = answer.content.decode()
+    assert "Only an operator or an administrator may start" in text
+    assert "viewer" in text
+
+
+def test_a_fragment_is_refused_in_one_plain_sentence(
+    client: Client, viewer: User, make_batch: MakeBatch
+) -> None:
+    batch = make_batch("draft", waiting=3, name="<b>Pile")
+    client.force_login(viewer)
+    answer = client.post(
+        reverse("batch-run", args=[batch.public_id]), headers={"HX-Request": "true"}
+    )
+    assert answer.status_code == 403
+    assert answer["Content-Type"].startswith("text/plain")
+    assert answer.content.decode().startswith("Only an operator or an administrator may start")
+
+
+@pytest.mark.parametrize("name", ["people"])
+def test_the_people_page_is_for_administrators(client: Client, person: User, name: str) -> None:
+    client.force_login(person)
+    answer = client.get(reverse(name))
+    assert answer.status_code == 403
+    assert "Only an administrator may see" in answer.content.decode()
