@@ -98,7 +98,8 @@ class Course:
         together = max(1, -(-(last + 1) // MOST_BARS))
         bars: Counter[int] = Counter()
         for span, number in self.good.items():
-            bars[span // together] += number
+            if number:
+                bars[span // together] += number
         wide = together * self.width
         return [(n * wide, (n + 1) * wide, float(number)) for n, number in sorted(bars.items())]
 

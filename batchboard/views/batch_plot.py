@@ -20,6 +20,8 @@ from batchboard.views.course import course_of, latency_counts
 from batchboard.views.timeline import timeline
 
 ROOM_AFTER_NOW = 1.12
+SCALE_OF_BOUNDS = 4
+"""A budget many times what is spent is not drawn: it would press the rest against the ground."""
 
 
 @require_safe
@@ -73,10 +75,11 @@ def _throughput(batch: Batch, now: datetime) -> Plot:
 def _cost(batch: Batch, now: datetime) -> Plot:
     until, end = _extent(batch, now)
     spent = course_of(batch, now).spent(until, UNITS_PER_DOLLAR)
+    near = max(batch.cost, batch.estimate_expected or Decimal(0)) * SCALE_OF_BOUNDS
     bounds = [
         (f"{name} {usd(amount)}", amount)
         for name, amount in (("estimate", batch.estimate_expected), ("budget", batch.budget))
-        if amount is not None
+        if amount is not None and amount <= near
     ]
     compared = _compared(batch)
     return plot(

@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
+from itertools import zip_longest
 
 from batchboard.models import Attempt, Item
 from batchboard.models.looking import Returned
@@ -37,10 +38,9 @@ def tries(
     item: Item, attempts: Sequence[Attempt], came: Mapping[int, Returned], whole: str
 ) -> list[Try]:
     """Newest first."""
-    following = [*attempts[1:], None]
     return [
         _try(number, item, attempt, after, came.get(attempt.pk), whole)
-        for number, (attempt, after) in enumerate(zip(attempts, following, strict=True), start=1)
+        for number, (attempt, after) in enumerate(zip_longest(attempts, attempts[1:]), start=1)
     ][::-1]
 
 
