@@ -3,7 +3,7 @@
 import shutil
 import tempfile
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import islice
@@ -22,16 +22,20 @@ from batchboard.task_file import TaskDefinition, parse_bytes
 from dispatch import forecast
 
 SPOOL_BYTES = 8_000_000
+TELL_EVERY = 500
 
 
 @dataclass
 class Items:
     """A file of items that can be read more than once; `sizes` fills as it is read: bytes of
-    rendered prompt → how many items."""
+    rendered prompt → how many items. `key` is the column that holds the keys where that is not
+    the definition's choice, `most` how many rows are taken."""
 
     stream: BinaryIO
     name: str
     definition: TaskDefinition
+    key: str | None = None
+    most: int | None = None
     sizes: Counter[int] = field(default_factory=Counter)
 
     def rows(self) -> Iterator[NewItem]:
@@ -39,7 +43,9 @@ class Items:
         self.stream.seek(0)
         self.sizes.clear()
         needs = template.columns(self.definition.prompt)
-        for row in read_rows(self.stream, self.name, key=self.definition.key, needs=needs):
+        key = self.key or self.definition.key
+        rows = read_rows(self.stream, self.name, key=key, needs=needs)
+        for row in islice(rows, self.most):
             size = len(template.render(self.definition.prompt, row.data).encode())
             self.sizes[size] += 1
             yield NewItem(row.key, dict(row.data), size)
@@ -75,15 +81,23 @@ def estimate(items: Items, options: RunOptions) -> Estimate:
     return _forecast(items, options, counted, _stored(items.definition))
 
 
-def create(items: Items, options: RunOptions, name: str = "", by: Any = None) -> Batch:
-    """A draft batch of all items, with its estimate; nothing at all where a row cannot be used."""
+def create(
+    items: Items,
+    options: RunOptions,
+    name: str = "",
+    by: Any = None,
+    progress: Callable[[int], None] | None = None,
+) -> Batch:
+    """A draft batch of all items, with its estimate; nothing at all where a row cannot be used.
+
+    `progress` hears how many items were read."""
     counted = _count(items)
     with transaction.atomic():
         version = TaskVersion.objects.for_definition(items.definition, by)
         batch = Batch.objects.create_with_items(
             name=name or suggested_name(items.definition),
             version=version,
-            items=items.rows(),
+            items=items.rows() if progress is None else _told(items.rows(), progress),
             options=options,
             by=by,
         )
@@ -94,6 +108,13 @@ def create(items: Items, options: RunOptions, name: str = "", by: Any = None) ->
         batch.estimate_seconds = forecasted.seconds
         batch.save(update_fields=["estimate_expected", "estimate_worst", "estimate_seconds"])
     return batch
+
+
+def _told(items: Iterator[NewItem], progress: Callable[[int], None]) -> Iterator[NewItem]:
+    for number, item in enumerate(items, start=1):
+        yield item
+        if number % TELL_EVERY == 0:
+            progress(number)
 
 
 def suggested_name(definition: TaskDefinition) -> str:

@@ -58,6 +58,7 @@ class RunOptions:
     deadline: int | None = None
     sample_size: int | None = None
     priority: int = 0
+    trial: bool = False
 
 
 @dataclass(frozen=True)
@@ -76,6 +77,10 @@ class BatchQuerySet(models.QuerySet["Batch"]):
 
     def unfinished(self) -> "BatchQuerySet":
         return self.filter(state__in=UNFINISHED_BATCH)
+
+    def on_board(self) -> "BatchQuerySet":
+        """All but the trials of a task type, which its own page shows."""
+        return self.filter(trial=False)
 
     def awaiting_review(self) -> "BatchQuerySet":
         return self.filter(state=BatchState.REVIEW)
@@ -106,6 +111,7 @@ class BatchQuerySet(models.QuerySet["Batch"]):
                 deadline=options.deadline,
                 sample_size=options.sample_size,
                 priority=options.priority,
+                trial=options.trial,
             )
             batch.total = batch._take_in(iter(items))
             batch.save(update_fields=["total"])
@@ -148,6 +154,9 @@ class Batch(Lifecycle, Reviewing, models.Model):
     deadline = models.PositiveIntegerField(null=True, help_text="Seconds from start to end.")
     deadline_at = models.DateTimeField(null=True)
     priority = models.SmallIntegerField(default=0)
+    trial = models.BooleanField(
+        default=False, help_text="One item sent to see what comes back; not on the board."
+    )
     sample_size = models.PositiveIntegerField(null=True)
     allowed_bad = models.PositiveIntegerField(default=0)
     seed = models.CharField(max_length=32, default=new_seed, editable=False)
