@@ -30,7 +30,7 @@ M = TypeVar("M", bound=Model)
 LEASE_SECONDS = 20
 TELL_SECONDS = 0.5
 HEAD_ROWS = 5
-HEAD_TEXT = 2_000
+HEAD_TEXT = 20_000
 """Characters of a value that the preview keeps; a prompt is rendered from the file itself."""
 
 

@@ -40,6 +40,15 @@ def render(template: str, data: Mapping[str, object]) -> str:
     )
 
 
+def parts(template: str, data: Mapping[str, object]) -> list[tuple[str, bool]]:
+    """The prompt of one item in pieces, each with whether it came from the item."""
+    return [
+        (as_text(data.get(piece)), True) if place % 2 else (piece, False)
+        for place, piece in enumerate(_pieces(template))
+        if piece
+    ]
+
+
 def weights(template: str) -> tuple[int, Counter[str]]:
     """UTF-8 bytes of the text around the placeholders, and how often each column is named."""
     pieces = _pieces(template)
