@@ -24,11 +24,13 @@ LABELS = {
 
 @dataclass(frozen=True)
 class Problem:
-    """What is wrong with a field, and a value that works where one is known."""
+    """What is wrong with a field, and a value that works where one is known; `missing` where
+    nothing was given yet, which nobody needs to be told in red before they are done."""
 
     message: str
     value: str = ""
     label: str = ""
+    missing: bool = False
 
 
 def read(fields: Mapping[str, str]) -> tuple[TaskDefinition | None, dict[str, Problem]]:
@@ -38,9 +40,13 @@ def read(fields: Mapping[str, str]) -> tuple[TaskDefinition | None, dict[str, Pr
     problems = {
         PREFIX + name: _problem(name, message, given) for name, message in found.items()
     } | {PREFIX + name: Problem(message) for name, message in wrong.items()}
+    if not fields.get(PREFIX + "max_tokens", "").strip():
+        problems[PREFIX + "max_tokens"] = Problem(
+            "Most output tokens are missing.", "300", "Use 300", missing=True
+        )
     for name in ("name", "model", "prompt"):
         if not str(given.get(name, "")).strip():
-            problems[PREFIX + name] = Problem(f"{LABELS[name]} is missing.")
+            problems[PREFIX + name] = Problem(f"{LABELS[name]} is missing.", missing=True)
     if problems:
         return None, problems
     check = given.get("check", [])

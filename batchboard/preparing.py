@@ -57,6 +57,14 @@ class Prepared:
         return intake.suggested_name(self.definition) if self.definition else ""
 
     @property
+    def prompt(self) -> str:
+        """The template as far as it can be used, whatever else is wrong; else nothing."""
+        if self.definition:
+            return self.definition.prompt
+        written = self.fields.get("d-prompt", "") if self.fields.get("task_type") == WRITE else ""
+        return "" if not written or "d-prompt" in self.problems else written
+
+    @property
     def rows(self) -> int:
         """How many items the batch will have."""
         whole = self.profile.rows if self.profile else 0
@@ -71,6 +79,13 @@ class Prepared:
             return self.definition.key
         names = self.profile.names() if self.profile else []
         return next((usual for usual in ("key", "id") if usual in names), None)
+
+    @property
+    def better_key(self) -> str:
+        """A column that could name the items, where they would only be numbered."""
+        if self.profile is None or self.key_column is not None:
+            return ""
+        return next((column.name for column in self.profile.columns if not column.no_key), "")
 
     def sizes(self) -> Counter[int]:
         if self.profile is None or self.definition is None:
@@ -94,7 +109,7 @@ def prepare(preparation: Preparation) -> Prepared:
     found = Prepared(fields)
     upload = preparation.upload
     if upload is None:
-        found.problems["items"] = Problem("Give a file of items, or paste them.")
+        found.problems["items"] = Problem("Give a file of items, or paste them.", missing=True)
     elif upload.state == UploadState.FAILED:
         found.problems["items"] = Problem("The file cannot be used: see above.")
     elif upload.state == UploadState.READY and upload.profile:
@@ -145,12 +160,13 @@ def duration(text: str) -> int | None:
 
 def in_words(seconds: int) -> str:
     """A duration as a person types it, and as `duration` reads it."""
-    for size, unit in ((3600, "h"), (60, "min")):
-        if seconds >= size and seconds % size == 0:
-            return f"{seconds // size} {unit}"
-    if seconds > 3600:
-        return f"{seconds // 3600} h {-(-seconds % 3600 // 60)} min"
-    return f"{seconds} s"
+    if seconds < 120 or (seconds < 3600 and seconds % 60):
+        return f"{seconds} s"
+    minutes = -(-seconds // 60)
+    if minutes < 60:
+        return f"{minutes} min"
+    hours, rest = divmod(minutes, 60)
+    return f"{hours} h {rest} min" if rest else f"{hours} h"
 
 
 def _read_task_type(found: Prepared) -> None:
@@ -171,7 +187,7 @@ def _read_task_type(found: Prepared) -> None:
     if chosen.isdecimal():
         found.version = TaskVersion.objects.select_related("task_type").filter(pk=chosen).first()
     if found.version is None:
-        found.problems["task_type"] = Problem("Choose a task type, or write one.")
+        found.problems["task_type"] = Problem("Choose a task type, or write one.", missing=True)
     else:
         found.definition = found.version.definition
 
@@ -231,12 +247,12 @@ def _seconds(found: Prepared, name: str, value: str) -> int | None:
 
 def _check_columns(found: Prepared) -> None:
     """What the template and the key ask of the file."""
-    profile, definition = found.profile, found.definition
+    profile, prompt = found.profile, found.prompt
     if profile is None:
         return
-    if definition is not None:
+    if prompt:
         where = "d-prompt" if found.fields.get("task_type") == WRITE else "task_type"
-        for name in sorted(template.columns(definition.prompt)):
+        for name in sorted(template.columns(prompt)):
             column = profile.column(name)
             if column is None:
                 clause = f"There is no column {shown(name)}, which the prompt names"

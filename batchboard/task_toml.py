@@ -78,10 +78,8 @@ def _long(text: str) -> str:
     if "\n" not in text:
         return _text(text)
     escaped = _ESCAPED.sub(lambda found: found[0] if found[0] == '"' else _escape(found), text)
-    # Three quotes would end the text, and so would one before the three that do.
-    escaped = escaped.replace('"""', '""\\"')
-    if escaped.endswith('"'):
-        escaped = escaped[:-1] + '\\"'
+    # Three quotes in a row would end the text, and so would one before those that do.
+    escaped = re.sub(r'"(?="|\Z)', r'\\"', escaped)
     return f'"""\n{escaped}"""'
 
 

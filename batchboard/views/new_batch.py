@@ -79,7 +79,7 @@ def new_start(request: HttpRequest, public_id: str) -> HttpResponse:
         return redirect("new-batch", public_id)
     prepared = prepare(preparation)
     if prepared.problems:
-        context = page(request, preparation) | {"refused": True}
+        context = page(request, preparation, refused=True)
         return render(request, "new/new.html", context, status=422)
     won = Preparation.objects.filter(pk=preparation.pk, state=PreparationState.EDITING).update(
         state=PreparationState.STORING,
@@ -128,7 +128,7 @@ def keep(preparation: Preparation, request: HttpRequest) -> None:
     """Store what was typed, while the form may still change."""
     if preparation.pk and preparation.state != PreparationState.EDITING:
         return
-    given = {name: value for name, value in request.POST.items() if FIELDS.fullmatch(name)}
+    given = {name: str(value) for name, value in request.POST.items() if FIELDS.fullmatch(name)}
     if given:
         if given.get("task_type") == WRITE != preparation.fields.get("task_type"):
             given = _filled_from(preparation.fields.get("task_type", "")) | given
@@ -161,8 +161,13 @@ def _filled_from(version: str) -> dict[str, str]:
     return definition_form.write(found.definition) if found else {}
 
 
-def page(request: HttpRequest, preparation: Preparation) -> dict[str, Any]:
+def page(
+    request: HttpRequest, preparation: Preparation, *, refused: bool = False
+) -> dict[str, Any]:
+    """All that the form shows; what is merely missing shows as an error once it was `refused`."""
     prepared = prepare(preparation)
+    problems = prepared.problems
+    wrong = {name: p for name, p in problems.items() if refused or not p.missing}
     limits = Limits.objects.current()
     estimate = foresee(preparation, prepared, limits)
     _ask_for_count(preparation, prepared)
@@ -184,7 +189,8 @@ def page(request: HttpRequest, preparation: Preparation) -> dict[str, Any]:
         "task_choices": task_choices(prepared.version),
         "writes": prepared.fields.get("task_type") == WRITE,
         "editor": prepared.fields,
-        "problems": prepared.problems,
+        "problems": wrong,
+        "refused": refused,
         "labels": LABELS,
         "models": models(),
         "unlisted_model": _unlisted(prepared.fields.get("d-model", "")),
@@ -192,7 +198,9 @@ def page(request: HttpRequest, preparation: Preparation) -> dict[str, Any]:
         "placeholders": [f"{{{{ {name} }}}}" for name in prepared.profile.names()]
         if prepared.profile
         else [],
-        "wrong": [(name, LABELS.get(name, name), p) for name, p in prepared.problems.items()],
+        "blocked": bool(problems),
+        "wrong": [(name, LABELS[name]) for name in wrong],
+        "needed": [(name, LABELS[name]) for name in problems if name not in wrong],
         "unfinished": [] if preparation.pk else _unfinished(request),
     }
     if estimate is not None:
@@ -287,12 +295,10 @@ def _tokens_per_byte(preparation: Preparation, prepared: Prepared) -> float:
 def _prompt(preparation: Preparation, prepared: Prepared) -> list[tuple[str, bool]]:
     """The first item's prompt, with what came from the item told apart."""
     upload = preparation.upload
-    if prepared.definition is None:
+    if not prepared.prompt:
         return []
     row = upload.head[0] if upload is not None and upload.head else None
-    if row is None:
-        return [(prepared.definition.prompt, False)]
-    return template.parts(prepared.definition.prompt, row)
+    return [(prepared.prompt, False)] if row is None else template.parts(prepared.prompt, row)
 
 
 def _unfinished(request: HttpRequest) -> list[Preparation]:

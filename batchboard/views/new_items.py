@@ -42,7 +42,7 @@ def new_items(request: HttpRequest, public_id: str) -> HttpResponse:
     if "HX-Request" in request.headers:
         return render(request, "new/_form.html", page(request, preparation) | {"not_taken": wrong})
     if wrong:
-        context = page(request, preparation) | {"not_taken": wrong, "refused": True}
+        context = page(request, preparation) | {"not_taken": wrong}
         return render(request, "new/new.html", context, status=422)
     return redirect("new-batch", public_id)
 

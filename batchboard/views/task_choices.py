@@ -24,8 +24,8 @@ class Model:
 def task_choices(chosen: TaskVersion | None = None) -> list[TaskVersion]:
     """The newest version of each task type by name, and the one chosen where it is older."""
     newest = (
-        TaskVersion.objects.annotate(newest=Max("task_type__versions__number"))
-        .filter(number=F("newest"))
+        TaskVersion.objects.annotate(last=Max("task_type__versions__number"))
+        .filter(number=F("last"))
         .select_related("task_type")
         .only("number", "model", "task_type__name")
         .order_by("task_type__name")

@@ -33,8 +33,8 @@ class Line:
 @require_safe
 def task_types(request: HttpRequest) -> HttpResponse:
     newest = (
-        TaskVersion.objects.annotate(newest=Max("task_type__versions__number"))
-        .filter(number=F("newest"))
+        TaskVersion.objects.annotate(last=Max("task_type__versions__number"))
+        .filter(number=F("last"))
         .select_related("task_type")
         .defer("system", "prompt", "contract", "check_list")
         .order_by("task_type__name")
@@ -45,7 +45,7 @@ def task_types(request: HttpRequest) -> HttpResponse:
             version,
             found.get("batches", 0),
             found.get("last_used"),
-            found["cost"] / found["ended"] if found.get("ended") else None,
+            found["cost"] / found["tasks"] if found.get("tasks") else None,
         )
         for version in newest
         for found in [used.get(version.task_type_id, {})]
@@ -118,9 +118,9 @@ def _used(only: int | None = None) -> dict[int, dict[str, Any]]:
         batches=Count("id"),
         last_used=Max("started_at"),
         cost=Sum("cost"),
-        ended=Sum("succeeded") + Sum("dead"),
+        tasks=Sum("succeeded") + Sum("dead"),
     )
-    return {row["version__task_type"]: row for row in rows}
+    return {row["version__task_type"]: dict(row) for row in rows}
 
 
 def _changes(older: TaskVersion, newer: TaskVersion) -> list[Change]:

@@ -31,13 +31,11 @@ LONGEST_INPUT = 200_000
 @operators
 def task_type_trial(request: HttpRequest, pk: int) -> HttpResponse:
     """Try a version with what was typed for each of its columns."""
-    task_type = get_object_or_404(TaskType, pk=pk)
+    number = request.POST.get("version", "")
     version = get_object_or_404(
         TaskVersion.objects.select_related("task_type"),
-        task_type=task_type,
-        number=request.POST.get("version", "0")
-        if request.POST.get("version", "").isdecimal()
-        else 0,
+        task_type=pk,
+        number=number if number.isdecimal() else 0,
     )
     row = {
         name: request.POST.get(f"in-{name}", "")[:LONGEST_INPUT]
@@ -55,9 +53,8 @@ def new_batch_trial(request: HttpRequest, public_id: str) -> HttpResponse:
     keep(preparation, request)
     prepared = prepare(preparation)
     if prepared.definition is None or preparation.upload is None or prepared.profile is None:
-        return render(
-            request, "new/new.html", page(request, preparation) | {"refused": True}, status=422
-        )
+        context = page(request, preparation, refused=True)
+        return render(request, "new/new.html", context, status=422)
     try:
         row = prepared.items(preparation.upload).peek()[0]
     except IngestError:
