@@ -6,7 +6,7 @@ from batchboard.estimate import Estimate
 
 WIDTH, HEIGHT, LEFT, TOP, BOTTOM = 320, 118, 30, 8, 20
 STEPS = (1, 2, 5, 10, 15, 20, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14400, 43200, 86400)
-UNITS = ((86400, "d", "Days"), (3600, "h", "Hours"), (60, "min", "Minutes"), (1, "s", "Seconds"))
+UNITS = ((86400, "Days"), (3600, "Hours"), (60, "Minutes"), (1, "Seconds"))
 
 
 @dataclass(frozen=True)
@@ -41,7 +41,8 @@ def finish_plot(estimate: Estimate, items: int, n: int, most: int) -> Plot | Non
 
     start = max(1, most // 12)
     highest = seconds(start)
-    unit, _, title = next((u for u in UNITS if highest >= u[0] * 2 or u[0] == 1), UNITS[-1])
+    usual = seconds(max(2, most // 3))
+    unit, title = next((u for u in UNITS if usual >= u[0] * 2 or u[0] == 1), UNITS[-1])
     step = next((s for s in STEPS if highest / s <= 4), STEPS[-1])
 
     def x(at: float) -> float:

@@ -13,6 +13,7 @@ from django_htmx.http import HttpResponseClientRedirect
 
 from batchboard import advice, template
 from batchboard.models import (
+    Batch,
     Limits,
     Preparation,
     PreparationState,
@@ -180,7 +181,9 @@ def page(
         "storing": preparation.state == PreparationState.STORING,
         "estimate": estimate,
         "counted": _counted(preparation, prepared),
-        "advice": advice.advice(prepared, estimate, limits, ran=_ran(prepared)),
+        "advice": advice.advice(prepared, estimate, limits, ran=_ran(prepared))
+        if preparation.state == PreparationState.EDITING
+        else [],
         "fields": new_fields.fields(prepared, estimate, limits),
         "choices": new_fields.choices(prepared),
         "n": n,
@@ -259,13 +262,11 @@ def _unlisted(model: str) -> str:
 
 
 def _ran(prepared: Prepared) -> bool:
-    if prepared.version is None:
+    """Whether a batch of the task type ever ran; a trial of one item proves little."""
+    if prepared.definition is None:
         return False
-    return prepared.version.seen_calls > 0 or (
-        TaskVersion.objects.filter(
-            task_type=prepared.version.task_type_id, seen_calls__gt=0
-        ).exists()
-    )
+    named = Batch.objects.on_board().filter(version__task_type__name=prepared.definition.name)
+    return named.filter(started_at__isnull=False).exists()
 
 
 def _preview(preparation: Preparation, prepared: Prepared) -> list[tuple[list[str], int | None]]:

@@ -30,7 +30,7 @@ def task_choices(chosen: TaskVersion | None = None) -> list[TaskVersion]:
         .only("number", "model", "task_type__name")
         .order_by("task_type__name")
     )
-    found = list(newest)
+    found: list[TaskVersion] = list(newest)
     if chosen is not None and chosen.pk not in {version.pk for version in found}:
         found.append(chosen)
     return found

@@ -23,7 +23,8 @@ def back(text):
 
 
 @given(
-    system=texts.filter(str.strip), prompt=texts.filter(lambda text: "{" not in text), check=st.lists(solid, max_size=3),
+    system=texts.filter(str.strip), prompt=texts.filter(lambda text: "{" not in text),
+    check=st.lists(solid, max_size=3),
     default=st.dictionaries(texts, values, max_size=3),
 )  # fmt: skip
 def test_it_comes_back_the_same(system, prompt, check, default):
