@@ -26,6 +26,7 @@ from batchboard.views import new_fields
 from batchboard.views.finish_plot import finish_plot
 from batchboard.views.refusing import operators_only
 from batchboard.views.task_choices import models, task_choices
+from batchboard.views.trying import trials_of
 from dispatch import intake_tasks
 
 FIELDS = re.compile(
@@ -115,7 +116,7 @@ def find(request: HttpRequest, public_id: str) -> Preparation:
         raise Http404
     found = (
         Preparation.objects.filter(public_id=public_id)
-        .select_related("upload", "batch", "trial", "owner")
+        .select_related("upload", "batch", "trial__version__task_type", "owner")
         .first()
     )
     if found is None:
@@ -204,6 +205,7 @@ def page(
         "blocked": bool(problems),
         "wrong": [(name, LABELS[name]) for name in wrong],
         "needed": [(name, LABELS[name]) for name in problems if name not in wrong],
+        "trial": trials_of([preparation.trial])[0] if preparation.trial else None,
         "unfinished": [] if preparation.pk else _unfinished(request),
     }
     if estimate is not None:

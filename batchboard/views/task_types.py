@@ -16,6 +16,7 @@ from batchboard.models import Batch, TaskType, TaskVersion
 from batchboard.roles import Right, may
 from batchboard.task_toml import NotWritable, dump
 from batchboard.views.differing import Change, changes
+from batchboard.views.trying import trials_of
 
 TRIALS_SHOWN = 5
 
@@ -86,7 +87,7 @@ def task_type(request: HttpRequest, pk: int) -> HttpResponse:
             if text and name.removeprefix(PREFIX) in {"system", "prompt", "contract", "check"}
         ],
         "inputs": sorted(template.columns(shown.prompt)),
-        "trials": list(trials),
+        "trials": trials_of(list(trials)),
         "may_operate": may(request.user, Right.OPERATE),
         "used": _used(found.pk).get(found.pk, {}),
     }

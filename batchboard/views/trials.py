@@ -11,7 +11,6 @@ from django.views.decorators.http import require_POST, require_safe
 from batchboard import template
 from batchboard.ingest import IngestError
 from batchboard.models import (
-    Attempt,
     Batch,
     NewItem,
     Preparation,
@@ -20,8 +19,8 @@ from batchboard.models import (
     User,
 )
 from batchboard.preparing import prepare
-from batchboard.states import BATCH_MOVES, BatchState
 from batchboard.views.new_batch import find, keep, operators, page
+from batchboard.views.trying import trials_of
 
 PRIORITY = 10
 LONGEST_INPUT = 200_000
@@ -70,7 +69,7 @@ def trial(request: HttpRequest, public_id: str) -> HttpResponse:
     batch = get_object_or_404(
         Batch.objects.filter(trial=True).select_related("version__task_type"), public_id=public_id
     )
-    return render(request, "task_types/_trial.html", {"batch": batch} | outcome(batch))
+    return render(request, "task_types/_trial.html", {"trial": trials_of([batch])[0]})
 
 
 def try_one(
@@ -88,18 +87,3 @@ def try_one(
         )
         batch.start(by)
     return batch
-
-
-def outcome(batch: Batch) -> dict[str, Any]:
-    """What came back so far."""
-    attempt = (
-        Attempt.objects.filter(batch=batch).select_related("item", "answer").order_by("-id").first()
-    )
-    answer = getattr(attempt, "answer", None)
-    moves = BATCH_MOVES["cancel"].sources
-    return {
-        "attempt": attempt,
-        "answer": answer,
-        "over": batch.ended >= batch.total,
-        "standing": batch.state in moves and batch.state != BatchState.REVIEW,
-    }

@@ -34,6 +34,7 @@
 
   form.addEventListener("htmx:afterRequest", (event) => {
     bar().hidden = true;
+    document.getElementById("not-sent").hidden = event.detail.successful;
     if (!event.detail.successful) return;
     input().value = "";
     document.getElementById("pasted").value = "";
