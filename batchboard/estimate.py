@@ -52,7 +52,9 @@ class Allowed:
 
 @dataclass(frozen=True)
 class Estimate:
-    """Dollars, seconds and tokens; `basis` says where the numbers come from."""
+    """Dollars, seconds and tokens; `basis` says where the numbers come from. `latency` is that of
+    one call, `seconds_at_best` what the rate limits take however many are in flight, and
+    `full_concurrency` the number in flight that would use all that they allow."""
 
     expected: Decimal
     worst: Decimal
@@ -62,6 +64,9 @@ class Estimate:
     input_tokens: int
     output_tokens: int
     basis: str
+    latency: float = 0.0
+    seconds_at_best: float = 0.0
+    full_concurrency: float = 0.0
 
 
 def estimate(work: Work, rates: Rates, allowed: Allowed, overhead_tokens: int) -> Estimate:
@@ -100,6 +105,9 @@ def estimate(work: Work, rates: Rates, allowed: Allowed, overhead_tokens: int) -
         input_tokens=prompts + shared * items,
         output_tokens=round(out_each * items),
         basis=_basis(work),
+        latency=latency,
+        seconds_at_best=_time(items, counted, out_each * items, 0.0, allowed)[0] + latency,
+        full_concurrency=_per_second(items, counted, out_each, allowed) * latency,
     )
 
 
@@ -136,12 +144,17 @@ def _recommended(
 ) -> int:
     if not items:
         return 1
-    per_second = min(
+    per_second = _per_second(items, input_tokens, output_each, allowed)
+    return max(1, min(items, allowed.cap, round(per_second * latency * RECOMMENDED_SHARE)))
+
+
+def _per_second(items: int, input_tokens: float, output_each: float, allowed: Allowed) -> float:
+    """Calls that the rate limits let through in a second."""
+    return min(
         allowed.rpm / 60,
-        allowed.itpm / 60 / max(1.0, input_tokens / items),
+        allowed.itpm / 60 / max(1.0, input_tokens / max(1, items)),
         allowed.otpm / 60 / max(1.0, output_each),
     )
-    return max(1, min(items, allowed.cap, round(per_second * latency * RECOMMENDED_SHARE)))
 
 
 def _basis(work: Work) -> str:

@@ -21,16 +21,20 @@ from batchboard.task_file import TaskDefinition, parse_bytes
 from dispatch import forecast
 
 SPOOL_BYTES = 8_000_000
+TELL_EVERY = 500
 
 
 @dataclass
 class Items:
     """A file of items that can be read more than once; `sizes` fills as it is read: bytes of
-    rendered prompt → how many items."""
+    rendered prompt → how many items. `key` is the column that holds the keys where that is not
+    the definition's choice, `most` how many rows are taken."""
 
     stream: BinaryIO
     name: str
     definition: TaskDefinition
+    key: str | None = None
+    most: int | None = None
     sizes: Counter[int] = field(default_factory=Counter)
 
     def rows(self) -> Iterator[NewItem]:
@@ -38,7 +42,9 @@ class Items:
         self.stream.seek(0)
         self.sizes.clear()
         needs = template.columns(self.definition.prompt)
-        for row in read_rows(self.stream, self.name, key=self.definition.key, needs=needs):
+        key = self.key or self.definition.key
+        rows = read_rows(self.stream, self.name, key=key, needs=needs)
+        for row in islice(rows, self.most):
             size = len(template.render(self.definition.prompt, row.data).encode())
             self.sizes[size] += 1
             yield NewItem(row.key, dict(row.data), size)
@@ -79,14 +85,16 @@ def create(
     name: str = "",
     by: Any = None,
     progress: Callable[[int], None] | None = None,
+    arrives: bool = True,
 ) -> Batch:
     """A draft batch of all items, with its estimate; nothing at all where a row cannot be used.
 
-    The file is read once to see that all of it can be used, and then again to store it, which
-    tells `progress` how many items are stored so far. Raises IngestError.
+    The file is read once to see that all of it can be used, and then again to store it. `progress`
+    is told all the while how many items are stored so far. Without `arrives` the batch is left
+    ingesting: the caller makes it arrive, or discards it. Raises IngestError.
     """
     counted = _count(items)
-    _read_all(items)
+    _read_all(items, progress)
     version = TaskVersion.objects.for_definition(items.definition, by)
     _remember(version, counted)
     forecasted = _forecast(items, options, counted, version)
@@ -97,6 +105,7 @@ def create(
         options=options,
         by=by,
         progress=progress,
+        arrives=arrives,
         estimate_expected=forecasted.expected,
         estimate_worst=forecasted.worst,
         estimate_seconds=forecasted.seconds,
@@ -107,9 +116,10 @@ def suggested_name(definition: TaskDefinition) -> str:
     return f"[Batch] {definition.name}: {timezone.localdate():%b %-d}"[:200]
 
 
-def _read_all(items: Items) -> None:
-    for _ in items.rows():
-        pass
+def _read_all(items: Items, progress: Callable[[int], None] | None = None) -> None:
+    for number, _ in enumerate(items.rows()):
+        if progress and number % TELL_EVERY == 0:
+            progress(0)
 
 
 def _count(items: Items) -> forecast.Counted:

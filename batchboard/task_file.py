@@ -92,6 +92,26 @@ def parse(
     )
 
 
+def problems(
+    fields: Mapping[str, Any], *, known_models: Callable[[str], bool], suggest: Iterable[str] = ()
+) -> dict[str, str]:
+    """What is wrong with the fields of a form, by field: all of it, where `parse` names one."""
+    found: dict[str, str] = {}
+    checks: list[Callable[[], None]] = [
+        lambda: _check_model(fields["model"], known_models, suggest),
+        lambda: _check_prompt(fields["prompt"]),
+        lambda: _check_contract(fields.get("contract")),
+    ]
+    for name, value in fields.items():
+        checks.append(lambda name=name, value=value: _check_value(name, value))  # type: ignore[misc]
+    for check in reversed(checks):
+        try:
+            check()
+        except TaskFileError as wrong:
+            found.setdefault(wrong.field or "", wrong.message)
+    return found
+
+
 def _fields(text: str) -> dict[str, Any]:
     try:
         return tomllib.loads(text)
@@ -141,12 +161,26 @@ def _check_values(fields: Mapping[str, Any]) -> None:
         for text in value if isinstance(value, list) else [value]:
             if isinstance(text, str):
                 _check_text(name, text)
-    name = fields["name"].strip()
-    if len(name) > MAX_NAME_CHARACTERS or not name.isprintable():
+    _check_bounds("name", fields["name"])
+    _check_bounds("max_tokens", fields["max_tokens"])
+
+
+def _check_value(name: str, value: Any) -> None:
+    _check_kind(name, value)
+    for text in value if isinstance(value, list) else [value]:
+        if isinstance(text, str):
+            _check_text(name, text)
+    _check_bounds(name, value)
+
+
+def _check_bounds(name: str, value: Any) -> None:
+    if name == "name" and (
+        len(value.strip()) > MAX_NAME_CHARACTERS or not value.strip().isprintable()
+    ):
         raise TaskFileError(
             f"The name must be one line of at most {MAX_NAME_CHARACTERS} characters.", field="name"
         )
-    if not 1 <= fields["max_tokens"] <= MAX_TOKENS:
+    if name == "max_tokens" and not 1 <= value <= MAX_TOKENS:
         raise TaskFileError(f"max_tokens must be between 1 and {MAX_TOKENS:,}.", field="max_tokens")
 
 

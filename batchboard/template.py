@@ -5,6 +5,7 @@ template again. Braces that hold no placeholder, as in a JSON example, stay text
 """
 
 import re
+from collections import Counter
 from collections.abc import Mapping
 from functools import lru_cache
 
@@ -34,9 +35,31 @@ def render(template: str, data: Mapping[str, object]) -> str:
     A missing value and None become "", text stays as it is, anything else becomes compact JSON.
     """
     return "".join(
-        _as_text(data.get(piece)) if place % 2 else piece
+        as_text(data.get(piece)) if place % 2 else piece
         for place, piece in enumerate(_pieces(template))
     )
+
+
+def parts(template: str, data: Mapping[str, object]) -> list[tuple[str, bool]]:
+    """The prompt of one item in pieces, each with whether it came from the item."""
+    return [
+        (as_text(data.get(piece)), True) if place % 2 else (piece, False)
+        for place, piece in enumerate(_pieces(template))
+        if piece
+    ]
+
+
+def weights(template: str) -> tuple[int, Counter[str]]:
+    """UTF-8 bytes of the text around the placeholders, and how often each column is named."""
+    pieces = _pieces(template)
+    return sum(len(text.encode()) for text in pieces[::2]), Counter(pieces[1::2])
+
+
+def as_text(value: object) -> str:
+    """What a value becomes inside a prompt."""
+    if value is None:
+        return ""
+    return value if isinstance(value, str) else compact(value)
 
 
 @lru_cache(maxsize=64)
@@ -67,9 +90,3 @@ def _where(template: str, offset: int) -> str:
     line = template.count("\n", 0, offset) + 1
     column = offset - template.rfind("\n", 0, offset)
     return f"line {line}, column {column}"
-
-
-def _as_text(value: object) -> str:
-    if value is None:
-        return ""
-    return value if isinstance(value, str) else compact(value)

@@ -16,10 +16,15 @@ from batchboard.views import (
     limits,
     live,
     moves,
+    new_batch,
+    new_items,
     people,
     review,
     review_sheets,
     sign_in,
+    task_type_edit,
+    task_types,
+    trials,
 )
 
 
@@ -73,6 +78,21 @@ urlpatterns = [
     path(
         "batches/<str:public_id>/review/rejection", review_sheets.rejection, name="review-rejection"
     ),
+    path("new/", new_batch.new, name="new"),
+    path("new/<str:public_id>/", new_batch.new_batch, name="new-batch"),
+    path("new/<str:public_id>/form", new_batch.new_form, name="new-form"),
+    path("new/<str:public_id>/items", new_items.new_items, name="new-items"),
+    path("new/<str:public_id>/start", new_batch.new_start, name="new-start"),
+    path("new/<str:public_id>/discard", new_batch.new_discard, name="new-discard"),
+    path("new/<str:public_id>/trial", trials.new_batch_trial, name="new-trial"),
+    path("task-types/", task_types.task_types, name="task-types"),
+    path("task-types/new/", task_type_edit.new_task_type, name="task-type-new"),
+    path("task-types/file", task_type_edit.from_file, name="task-type-file"),
+    path("task-types/<int:pk>/", task_types.task_type, name="task-type"),
+    path("task-types/<int:pk>/edit", task_type_edit.edit, name="task-type-edit"),
+    path("task-types/<int:pk>/v<int:number>.toml", task_types.toml, name="task-type-toml"),
+    path("task-types/<int:pk>/trials", trials.task_type_trial, name="task-type-trials"),
+    path("trials/<str:public_id>", trials.trial, name="trial"),
     path("live", live.live, name="live"),
     path("sign-in/", sign_in.sign_in, name="sign-in"),
     path("sign-out/", sign_in.sign_out, name="sign-out"),

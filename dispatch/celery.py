@@ -10,8 +10,10 @@ from django.conf import settings
 
 CALLS = "calls"
 CONTROL = "control"
+FILES = "files"
 PUMP_SECONDS = 2.0
 TIDY_SECONDS = 60.0
+FILES_SECONDS = 5.0
 
 
 def broker_url(redis_url: str) -> str:
@@ -39,7 +41,10 @@ app.conf.update(
     task_serializer="json",
     accept_content=["json"],
     task_default_queue=CONTROL,
-    task_routes={"dispatch.tasks.take": {"queue": CALLS}},
+    task_routes={
+        "dispatch.tasks.take": {"queue": CALLS},
+        "dispatch.intake_tasks.work_through": {"queue": FILES},
+    },
     worker_direct=True,
     worker_prefetch_multiplier=1,
     worker_pool="threads",
@@ -58,7 +63,13 @@ app.conf.update(
             "schedule": TIDY_SECONDS,
             "options": {"expires": TIDY_SECONDS, "queue": CONTROL},
         },
+        "files": {
+            "task": "dispatch.intake_tasks.work_through",
+            "schedule": FILES_SECONDS,
+            "options": {"expires": FILES_SECONDS, "queue": FILES},
+        },
     },
     beat_schedule_filename=str(settings.DATA_DIR / "beat"),
 )
 app.autodiscover_tasks(["dispatch"])
+app.autodiscover_tasks(["dispatch"], related_name="intake_tasks")

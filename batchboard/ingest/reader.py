@@ -38,7 +38,12 @@ class Row(NamedTuple):
 
 
 def read_rows(
-    stream: BinaryIO, name: str, *, key: str | None, needs: frozenset[str]
+    stream: BinaryIO,
+    name: str,
+    *,
+    key: str | None,
+    needs: frozenset[str],
+    checks_keys: bool = True,
 ) -> Iterator[Row]:
     """The rows of a file, in its order; IngestError, possibly after some rows.
 
@@ -46,7 +51,7 @@ def read_rows(
     are the columns that the template names. `key` is the column that names an item; without it a
     column called "key" or "id" does, and where there is none the items are called "1", "2" and
     so on, by their position. Keys are stripped, unique, at most 200 characters long and free of
-    control characters.
+    control characters. Without `checks_keys` nobody chose a key yet, and the position stands in.
     """
     lines = Lines(stream)
     kind = _kind(name, lines.head)
@@ -59,7 +64,8 @@ def read_rows(
                 line=record.line,
                 hint="Divide it into several files.",
             )
-        yield Row(position, record.line, keys.take(record, position), record.data)
+        taken = keys.take(record, position) if checks_keys else str(position)
+        yield Row(position, record.line, taken, record.data)
 
 
 def _kind(name: str, head: bytes) -> str:

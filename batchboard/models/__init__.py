@@ -13,10 +13,12 @@ from batchboard.models.comment import Comment
 from batchboard.models.event import Event
 from batchboard.models.item import Item, ItemInput
 from batchboard.models.limits import Limits, ModelLimit
+from batchboard.models.preparation import Preparation, PreparationState
 from batchboard.models.reviewing import Review, ReviewState, SampledItem, Verdict
 from batchboard.models.sample import Sample
 from batchboard.models.sign_in_tries import SignInTries
-from batchboard.models.task_type import TaskType, TaskVersion
+from batchboard.models.task_type import TaskType, TaskVersion, VersionConflict
+from batchboard.models.upload import Upload, UploadChunk, UploadState, UploadTooLarge
 from batchboard.models.user import User
 
 __all__ = [
@@ -31,6 +33,8 @@ __all__ = [
     "Mode",
     "ModelLimit",
     "NewItem",
+    "Preparation",
+    "PreparationState",
     "Price",
     "Review",
     "ReviewState",
@@ -42,8 +46,13 @@ __all__ = [
     "Spend",
     "TaskType",
     "TaskVersion",
+    "Upload",
+    "UploadChunk",
+    "UploadState",
+    "UploadTooLarge",
     "User",
     "Verdict",
+    "VersionConflict",
     "Worker",
     "suggested_deadline",
 ]

@@ -82,6 +82,10 @@ class BatchQuerySet(models.QuerySet["Batch"]):
     def unfinished(self) -> "BatchQuerySet":
         return self.filter(state__in=UNFINISHED_BATCH)
 
+    def on_board(self) -> "BatchQuerySet":
+        """All that have their items, but for the trials of a task type, which its page shows."""
+        return self.arrived().filter(trial=False)
+
     def awaiting_review(self) -> "BatchQuerySet":
         return self.filter(state=BatchState.REVIEW)
 
@@ -157,6 +161,9 @@ class Batch(Arriving, Lifecycle, Reviewing, Changing, models.Model):
     deadline = models.PositiveIntegerField(null=True, help_text="Seconds from start to end.")
     deadline_at = models.DateTimeField(null=True)
     priority = models.SmallIntegerField(default=0)
+    trial = models.BooleanField(
+        default=False, help_text="One item sent to see what comes back; not on the board."
+    )
     sample_size = models.PositiveIntegerField(null=True)
     allowed_bad = models.PositiveIntegerField(default=0)
     seed = models.CharField(max_length=32, default=new_seed, editable=False)

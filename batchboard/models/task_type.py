@@ -11,6 +11,14 @@ if TYPE_CHECKING:
     from batchboard.task_definition import TaskDefinition
 
 
+class VersionConflict(Exception):
+    """Somebody made a newer version while this one was being edited; `newest` is theirs."""
+
+    def __init__(self, newest: "TaskVersion") -> None:
+        super().__init__(f"{newest} was made in the meantime.")
+        self.newest = newest
+
+
 class TaskType(models.Model):
     """The name that versions of one kind of work share."""
 
@@ -22,8 +30,14 @@ class TaskType(models.Model):
 
 
 class TaskVersionManager(models.Manager["TaskVersion"]):
-    def for_definition(self, definition: "TaskDefinition", by: Any = None) -> "TaskVersion":
-        """The version that says what `definition` says: the newest if it does, else a new one."""
+    def for_definition(
+        self, definition: "TaskDefinition", by: Any = None, base: int | None = None
+    ) -> "TaskVersion":
+        """The version that says what `definition` says: the newest if it does, else a new one.
+
+        `base` is the number of the version that was edited, 0 for a new task type. Raises
+        VersionConflict where it is no longer the newest.
+        """
         digest = definition_digest(definition)
         with transaction.atomic():
             task_type, _ = TaskType.objects.get_or_create(name=definition.name)
@@ -31,6 +45,8 @@ class TaskVersionManager(models.Manager["TaskVersion"]):
             newest = self.filter(task_type=task_type).order_by("-number").first()
             if newest and newest.digest == digest:
                 return newest
+            if base is not None and newest and newest.number != base:
+                raise VersionConflict(newest)
             return self.create(
                 task_type=task_type,
                 number=newest.number + 1 if newest else 1,
@@ -91,6 +107,22 @@ class TaskVersion(models.Model):
         if not self._state.adding:
             raise TypeError("A task version never changes; make a new one.")
         super().save(*args, **kwargs)
+
+    @property
+    def definition(self) -> "TaskDefinition":
+        """What this version says, apart from the record that it is."""
+        from batchboard.task_definition import TaskDefinition
+
+        return TaskDefinition(
+            name=self.task_type.name,
+            model=self.model,
+            system=self.system,
+            prompt=self.prompt,
+            max_tokens=self.max_tokens,
+            key=self.key or None,
+            check=tuple(self.check_list),
+            contract=self.contract,
+        )
 
     @property
     def shared_bytes(self) -> int:

@@ -8,7 +8,7 @@ from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
 from batchboard import rows
-from batchboard.models import Limits
+from batchboard.models import Limits, Preparation
 from batchboard.views.cards import Card, cards, live_items
 from batchboard.views.columns import COLUMNS, ENDED, NAMES, Column, counts
 from batchboard.views.limits_bar import limits_bar
@@ -72,6 +72,7 @@ def _columns(request: HttpRequest) -> dict[str, Any]:
             )
             for column in columns
         ],
+        "preparations": list(Preparation.objects.shown_on_board()),
         "total": sum(number[column.name] for column in (*COLUMNS, ENDED)),
         "rejected": number["rejected"],
         "cancelled": number["ended"] - number["rejected"],

@@ -25,14 +25,14 @@ class Column:
 
     def first(self) -> list[Batch]:
         return list(
-            with_relations(Batch.objects.filter(self.holds).order_by(*self.order))[:CARDS_SHOWN]
+            with_relations(Batch.objects.on_board().filter(self.holds).order_by(*self.order))[
+                :CARDS_SHOWN
+            ]
         )
 
 
 COLUMNS = (
-    Column(
-        "draft", "Draft", Q(state__in=[BatchState.INGESTING, BatchState.DRAFT]), ("-id",),
-    ),
+    Column("draft", "Draft", Q(state=BatchState.DRAFT), ("-id",)),
     Column(
         "queued", "Queued",
         Q(state=BatchState.QUEUED) | Q(state=BatchState.PAUSED) & ~_STARTED,
@@ -82,7 +82,8 @@ def counts() -> dict[str, int]:
     """How many batches stand in each column, and how many of those that ended were rejected."""
     found = dict.fromkeys((*sorted(NAMES), "rejected"), 0)
     rows = (
-        Batch.objects.order_by()
+        Batch.objects.on_board()
+        .order_by()
         .values_list("state")
         .annotate(all=Count("id"), started=Count("id", filter=_STARTED))
     )

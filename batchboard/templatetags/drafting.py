@@ -1,0 +1,46 @@
+"""Long texts of prompts and answers for a page."""
+
+from django import template
+
+from batchboard.templatetags.untrusted import visible
+
+register = template.Library()
+LONGEST = 20_000
+
+
+@register.filter
+def visible_lines(text: object) -> str:
+    """As `visible`, with line breaks and tabs left as they are."""
+    whole = str(text)
+    shown = whole[:LONGEST].replace("\r\n", "\n")
+    lines = ("\t".join(map(visible, line.split("\t"))) for line in shown.split("\n"))
+    return "\n".join(lines) + ("\n…" if len(whole) > LONGEST else "")
+
+
+@register.filter
+def get(mapping: dict[str, object], name: str) -> object:
+    return mapping.get(name, "")
+
+
+@register.filter
+def get_label(labels: dict[str, str], name: str) -> str:
+    """The label of an editor's field by the name that it has in the form."""
+    return labels.get(name.removeprefix("d-"), name)
+
+
+@register.filter
+def megabytes(size: int) -> str:
+    """A file's size: 812 bytes, 41 kB, 20.4 MB."""
+    if size < 1_000:
+        return f"{size} bytes"
+    if size < 1_000_000:
+        return f"{size / 1_000:.0f} kB"
+    return f"{size / 1_000_000:.1f} MB"
+
+
+@register.filter
+def tokens(number: int) -> str:
+    """Tokens as people say them: 812, 120k, 6.60M."""
+    if number < 10_000:
+        return f"{number:,}"
+    return f"{number / 1_000:,.0f}k" if number < 1_000_000 else f"{number / 1_000_000:,.2f}M"

@@ -1,0 +1,131 @@
+"""Writing a task type: a new one, a new version, or one from a TOML file."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from django.contrib import messages
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.views.decorators.http import require_http_methods, require_POST
+
+from batchboard import definition_form, intake
+from batchboard.definition_form import PREFIX, Problem
+from batchboard.models import TaskType, TaskVersion, VersionConflict
+from batchboard.task_file import TaskFileError
+from batchboard.views.differing import changes
+from batchboard.views.refusing import operators_only
+from batchboard.views.task_choices import models
+
+operators = operators_only("write task types")
+LARGEST_FILE = 5_000_000
+
+
+@require_http_methods(["GET", "POST"])
+@operators
+def new_task_type(request: HttpRequest) -> HttpResponse:
+    if request.method == "POST":
+        return _save(request, None)
+    return _show(request, None, {PREFIX + "max_tokens": "300"}, base=0)
+
+
+@require_http_methods(["GET", "POST"])
+@operators
+def edit(request: HttpRequest, pk: int) -> HttpResponse:
+    """The newest version, or the one asked for, as the text of the next."""
+    task_type = get_object_or_404(TaskType, pk=pk)
+    if request.method == "POST":
+        return _save(request, task_type)
+    versions = task_type.versions.select_related("task_type").order_by("-number")
+    asked = request.GET.get("version", "")
+    newest = versions[0]
+    start = versions.filter(number=asked).first() if asked.isdecimal() else None
+    return _show(
+        request, task_type, definition_form.write((start or newest).definition), newest.number
+    )
+
+
+@require_POST
+@operators
+def from_file(request: HttpRequest) -> HttpResponse:
+    """Fill the form from a TOML file; nothing is stored yet."""
+    file = request.FILES.get("toml")
+    of = request.POST.get("of", "")
+    task_type = TaskType.objects.filter(pk=of).first() if of.isdecimal() else None
+    fields = _fields(request)
+    try:
+        if file is None or (file.size or 0) > LARGEST_FILE:
+            raise TaskFileError("Choose a TOML file of at most 5 MB.")
+        definition = intake.read_task_file(file.read())
+    except TaskFileError as wrong:
+        return _show(
+            request, task_type, fields, _base(request),
+            file_error=f"{wrong} Nothing was stored.", status=422,
+        )  # fmt: skip
+    filled = definition_form.write(definition)
+    if task_type is not None:
+        filled[PREFIX + "name"] = task_type.name
+    return _show(request, task_type, filled, _base(request), filled_from=file.name)
+
+
+def _save(request: HttpRequest, task_type: TaskType | None) -> HttpResponse:
+    fields = _fields(request)
+    if task_type is not None:
+        fields[PREFIX + "name"] = task_type.name
+    definition, problems = definition_form.read(fields)
+    if "HX-Request" in request.headers:
+        return _show(request, task_type, fields, _base(request), problems)
+    if definition is None:
+        return _show(request, task_type, fields, _base(request), problems, status=422)
+    try:
+        version = TaskVersion.objects.for_definition(definition, request.user, _base(request))
+    except VersionConflict as conflict:
+        return _show(
+            request, task_type, fields, conflict.newest.number, conflict=conflict.newest, status=409
+        )
+    messages.success(request, f"Stored as {version}.")
+    return redirect("task-type", version.task_type_id)
+
+
+def _show(
+    request: HttpRequest,
+    task_type: TaskType | None,
+    fields: Mapping[str, str],
+    base: int,
+    problems: Mapping[str, Problem] | None = None,
+    *,
+    status: int = 200,
+    conflict: TaskVersion | None = None,
+    **more: Any,
+) -> HttpResponse:
+    listed = models()
+    model = fields.get(PREFIX + "model", "")
+    context = {
+        "task_type": task_type,
+        "fixed_name": task_type.name if task_type else "",
+        "editor": dict(fields),
+        "problems": dict(problems or {}),
+        "labels": definition_form.LABELS,
+        "models": listed,
+        "unlisted_model": model if model not in {one.name for one in listed} else "",
+        "base": base,
+        "next": base + 1,
+        "refused": status == 422 and not more,
+        "conflict": conflict,
+        "changes": changes(definition_form.write(conflict.definition), fields) if conflict else [],
+        **more,
+    }
+    fragment = "HX-Request" in request.headers
+    page = "task_types/_edit_form.html" if fragment else "task_types/edit.html"
+    return render(request, page, context, status=status)
+
+
+def _fields(request: HttpRequest) -> dict[str, str]:
+    return {
+        PREFIX + name: request.POST.get(PREFIX + name, "").replace("\r\n", "\n")
+        for name in definition_form.NAMES
+    }
+
+
+def _base(request: HttpRequest) -> int:
+    text = request.POST.get("base", "")
+    return int(text) if text.isdecimal() and len(text) < 9 else 0

@@ -1,0 +1,27 @@
+"""The Celery task that works on files, on a queue and a worker of its own: a long file must keep
+neither the pump nor calls waiting."""
+
+import logging
+
+from kombu.exceptions import OperationalError
+
+from batchboard import filing
+from dispatch.celery import app
+
+log = logging.getLogger(__name__)
+NUDGE_EXPIRES_SECONDS = 10
+
+
+@app.task  # type: ignore[untyped-decorator]
+def work_through() -> None:
+    """Read and store what waits. Beat asks for it every few seconds, so a lost message costs no
+    more than those."""
+    filing.work_through()
+
+
+def nudge() -> None:
+    """Something waits now."""
+    try:
+        work_through.apply_async(expires=NUDGE_EXPIRES_SECONDS, retry=False)
+    except (OperationalError, OSError) as error:
+        log.info("files wait for beat, the broker is away: %s", error)

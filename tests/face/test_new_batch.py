@@ -1,0 +1,255 @@
+"""The new-batch form: what it keeps, what it says, what it costs the database."""
+
+import re
+from collections.abc import Callable
+
+import pytest
+from django.contrib.auth.models import Group
+from django.core.files.uploadedfile import SimpleUploadedFile
+from django.test import Client
+
+from batchboard import filing
+from batchboard.models import Batch, Preparation, TaskVersion, Upload, User
+from batchboard.models.preparation import new_preparation_id
+from dispatch import forecast, intake_tasks
+
+pytestmark = pytest.mark.django_db
+ROWS = b"ticket,text\n" + b"".join(b"T-%d,Where is it?\n" % n for n in range(30))
+WRITTEN = {
+    "task_type": "write",
+    "key": "ticket",
+    "d-name": "Triage",
+    "d-model": "claude-haiku-5-5",
+    "d-prompt": "Ticket {{ ticket }}: {{ text }}",
+    "d-max_tokens": "100",
+}
+Give = Callable[..., str]
+
+
+@pytest.fixture(autouse=True)
+def alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Neither broker nor provider is asked."""
+    monkeypatch.setattr(intake_tasks, "nudge", lambda: None)
+    monkeypatch.setattr(forecast, "count", lambda *_: forecast.Counted(40, 100, 30))
+
+
+@pytest.fixture
+def page(client: Client, person: User) -> Client:
+    person.groups.add(Group.objects.get_or_create(name="operator")[0])
+    client.force_login(person)
+    return client
+
+
+@pytest.fixture
+def give(page: Client) -> Give:
+    """Give a file to a form, fill it, and let the file be read; returns the form's address."""
+
+    def fill(content: bytes = ROWS, name: str = "tickets.csv", **fields: str) -> str:
+        address = f"/new/{new_preparation_id()}/"
+        page.post(f"{address}form", WRITTEN | fields)
+        page.post(f"{address}items", {"file": SimpleUploadedFile(name, content)})
+        filing.work_through()
+        return address
+
+    return fill
+
+
+def text(page: Client, address: str) -> str:
+    return re.sub(r"\s+", " ", page.get(address).content.decode())
+
+
+def test_a_new_form_has_an_address_and_stores_nothing(page: Client) -> None:
+    address = page.get("/new/").headers["Location"]
+    assert page.get(address).status_code == 200
+    assert not Preparation.objects.exists()
+
+
+def test_what_was_typed_survives_a_reload(page: Client, give: Give) -> None:
+    address = give(name="t.csv", deadline="90 min", concurrency="7")
+    content = text(page, address)
+    assert 'value="90 min"' in content
+    assert 'value="7"' in content
+    assert "Ticket {{ ticket }}: {{ text }}" in content
+    assert "30 rows, 2 columns" in content
+
+
+def test_the_form_of_somebody_else_cannot_be_seen(page: Client, give: Give, client: Client) -> None:
+    address = give()
+    other = User.objects.create_user("operator2")
+    other.groups.add(Group.objects.get(name="operator"))
+    client.force_login(other)
+    assert client.get(address).status_code == 404
+    assert client.post(f"{address}start", {"start": ""}).status_code == 404
+
+
+@pytest.mark.parametrize("path", ["", "form", "items", "start", "discard", "trial"])
+def test_who_only_looks_is_told_who_may(client: Client, person: User, path: str) -> None:
+    client.force_login(person)
+    address = f"/new/{new_preparation_id()}/{path}"
+    found = client.post(address) if path else client.get(address)
+    assert found.status_code == 403
+    assert "an operator or an administrator" in found.content.decode()
+    assert not Preparation.objects.exists()
+
+
+def test_the_first_prompt_is_shown_filled(page: Client, give: Give) -> None:
+    content = text(page, give())
+    assert "Ticket <mark>T-0</mark>: <mark>Where is it?</mark>" in content
+
+
+def test_start_makes_the_batch_in_the_background(page: Client, give: Give) -> None:
+    address = give()
+    found = page.post(f"{address}start", WRITTEN | {"start": ""})
+    assert found.headers["Location"] == address
+    assert not Batch.objects.exists()
+    assert "You can leave" in text(page, address)
+    assert "Reading 30 rows" in text(page, "/")
+    filing.work_through()
+    batch = Batch.objects.get()
+    assert (batch.state, batch.total) == ("queued", 30)
+    assert page.get(address).headers["Location"] == f"/batches/{batch.public_id}/"
+    assert page.get(f"{address}form").headers["HX-Redirect"] == f"/batches/{batch.public_id}/"
+
+
+def test_a_draft_is_not_started(page: Client, give: Give) -> None:
+    page.post(f"{give()}start", WRITTEN | {"draft": ""})
+    filing.work_through()
+    assert Batch.objects.get().state == "draft"
+
+
+def test_starting_twice_makes_one_batch(page: Client, give: Give) -> None:
+    address = give()
+    for _ in range(2):
+        page.post(f"{address}start", WRITTEN | {"start": ""})
+    filing.work_through()
+    page.post(f"{address}start", WRITTEN | {"start": ""})
+    filing.work_through()
+    assert Batch.objects.count() == 1
+
+
+def test_a_refused_start_keeps_everything_and_names_the_fields(page: Client, give: Give) -> None:
+    address = give()
+    wrong = WRITTEN | {"deadline": "soon", "d-prompt": "Look at {{ txet }}", "start": ""}
+    found = page.post(f"{address}start", wrong)
+    content = found.content.decode()
+    assert found.status_code == 422
+    assert 'value="soon"' in content
+    assert "Look at {{ txet }}" in content
+    assert "2 things to fix" in content
+    assert "Did you mean" in content
+    assert not Batch.objects.exists()
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "says"),
+    [
+        ("budget", "a lot", "Give an amount in dollars"),
+        ("concurrency", "0", "Give a whole number from 1 to 10,000"),
+        ("item_timeout", "x", "Give a length of time"),
+        ("d-max_tokens", "999999", "Use 128,000"),
+        ("d-contract", '{"type": ', "Line 1, column"),
+        ("d-contract", '{"type": "nothing"}', "type"),
+        ("key", "text", "lines 2 and 3 both have"),
+        ("key", "text", "Use ticket"),
+    ],
+)
+def test_an_error_says_what_and_offers_what_works(
+    page: Client, give: Give, field: str, value: str, says: str
+) -> None:
+    assert says in text(page, give(**{field: value})).replace("&quot;", '"')
+
+
+@pytest.mark.parametrize(
+    ("rows", "fields", "says"),
+    [
+        (30, {}, "This task type never ran."),
+        (20, {}, None),
+        (14, {}, "Under 15 items: batching gains little."),
+        (30, {"deadline": "30 s", "item_timeout": "30 s"}, "The deadline is one item&#x27;s"),
+    ],
+)
+def test_advice_comes_where_it_helps_and_never_blocks(
+    page: Client, give: Give, rows: int, fields: dict[str, str], says: str | None
+) -> None:
+    content = text(page, give(b"\n".join(ROWS.split(b"\n")[: rows + 1]), **fields))
+    if says is None:
+        assert 'class="advice"' not in content
+    else:
+        assert says in content
+    assert "to fix" not in content
+    assert 'id="start"' in content
+    assert "aria-disabled" not in content
+
+
+def test_n_near_the_request_ceiling_is_advised_against(
+    page: Client, give: Give, settings: object
+) -> None:
+    settings.DISPATCH_RPM = 60  # type: ignore[attr-defined]
+    content = text(page, give())
+    assert "request ceiling" in content
+    assert 'data-fill="concurrency"' in content
+
+
+def test_items_of_very_different_length_are_noticed(page: Client, give: Give) -> None:
+    assert "Items differ in length." in text(page, give(ROWS + b"T-x," + b"long " * 400 + b"\n"))
+
+
+def test_pasted_rows_are_items_as_well(page: Client) -> None:
+    address = f"/new/{new_preparation_id()}/"
+    page.post(f"{address}items", {"pasted": "a\tb\n1\t2\n"})
+    filing.work_through()
+    assert "1 row, 2 columns" in text(page, address)
+
+
+def test_a_broken_file_is_explained_in_place(page: Client, give: Give) -> None:
+    content = text(page, give('ticket,text\nT-1,"é\n'.encode("latin-1")))
+    assert "is not UTF-8 text" in content
+    assert "Cannot be used" in content
+
+
+def test_another_file_replaces_the_first(page: Client, give: Give) -> None:
+    address = give()
+    page.post(f"{address}items", {"file": SimpleUploadedFile("b.jsonl", b'{"a": 1}\n')})
+    assert Upload.objects.get().name == "b.jsonl"
+
+
+def test_discarding_forgets_form_and_file(page: Client, give: Give) -> None:
+    page.post(f"{give()}discard")
+    assert not Preparation.objects.exists()
+    assert not Upload.objects.exists()
+
+
+def test_what_a_file_holds_is_text_and_never_markup(page: Client, give: Give) -> None:
+    content = text(page, give(b"ticket,text\n<script>,\xe2\x80\xaeabc\n"))
+    assert "<script>," not in content
+    assert "<bdi><script>" not in content
+    assert "⟨U+202E⟩" in content
+
+
+def test_editing_a_chosen_task_type_starts_from_its_text(
+    page: Client, give: Give, version: TaskVersion
+) -> None:
+    address = give(task_type=str(version.pk))
+    page.post(f"{address}form", {"task_type": "write"})
+    assert 'value="Ticket triage"' in text(page, address)
+
+
+def test_one_item_is_tried_for_real_and_stays_off_the_board(page: Client, give: Give) -> None:
+    address = give()
+    page.post(f"{address}trial", WRITTEN)
+    batch = Batch.objects.get()
+    assert (batch.trial, batch.state, batch.total) == (True, "queued", 1)
+    assert batch.items.get().input.data["ticket"] == "T-0"
+    assert batch.public_id in text(page, address)
+    assert batch.public_id not in text(page, "/")
+    assert "Waits for a slot" in text(page, f"/trials/{batch.public_id}")
+
+
+def test_the_form_asks_the_database_a_fixed_number_of_times(
+    page: Client, give: Give, django_assert_max_num_queries: Callable[..., object]
+) -> None:
+    address = give(b"\n".join(ROWS.split(b"\n")[:20]))
+    page.get(address)
+    filing.work_through()
+    with django_assert_max_num_queries(9):  # type: ignore[attr-defined]
+        page.get(f"{address}form")
