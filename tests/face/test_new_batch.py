@@ -83,8 +83,8 @@ def test_the_form_of_somebody_else_cannot_be_seen(page: Client, give: Give, clie
 
 
 @pytest.mark.parametrize("path", ["", "form", "items", "start", "discard", "trial"])
-def test_who_only_looks_is_told_who_may(client: Client, person: User, path: str) -> None:
-    client.force_login(person)
+def test_who_only_looks_is_told_who_may(client: Client, viewer: User, path: str) -> None:
+    client.force_login(viewer)
     address = f"/new/{new_preparation_id()}/{path}"
     found = client.post(address) if path else client.get(address)
     assert found.status_code == 403

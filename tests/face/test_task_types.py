@@ -130,9 +130,9 @@ def test_a_trial_runs_as_a_batch_of_one_and_shows_on_the_type_only(
 
 
 def test_everybody_looks_and_only_operators_act(
-    client: Client, person: User, version: TaskVersion
+    client: Client, viewer: User, version: TaskVersion
 ) -> None:
-    client.force_login(person)
+    client.force_login(viewer)
     pk = version.task_type_id
     assert client.get("/task-types/").status_code == 200
     assert client.get(f"/task-types/{pk}/").status_code == 200
