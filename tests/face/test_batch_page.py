@@ -244,7 +244,8 @@ def test_the_fragment_is_the_markup_of_the_page(
     page: Client, make_batch: MakeBatch, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     batch = make_batch("review", succeeded=60, dead=5, started_at=STARTED, finished_at=STARTED)
-    monkeypatch.setattr(timezone, "now", lambda moment=timezone.now(): moment)
+    moment = timezone.now()
+    monkeypatch.setattr(timezone, "now", lambda: moment)
     for query in ("", "?state=dead", "?find=item-0"):
         whole = page.get(f"/batches/{batch.public_id}/{query}").content.decode()
         fragment = page.get(f"/batches/{batch.public_id}/live{query}").content.decode()
