@@ -12,6 +12,7 @@ from batchboard import filing
 from batchboard.models import Batch, Preparation, TaskVersion, Upload, User
 from batchboard.models.preparation import new_preparation_id
 from dispatch import forecast, intake_tasks
+from tests.face.conftest import MakeBatch
 
 pytestmark = pytest.mark.django_db
 ROWS = b"ticket,text\n" + b"".join(b"T-%d,Where is it?\n" % n for n in range(30))
@@ -234,10 +235,13 @@ def test_editing_a_chosen_task_type_starts_from_its_text(
     assert 'value="Ticket triage"' in text(page, address)
 
 
-def test_one_item_is_tried_for_real_and_stays_off_the_board(page: Client, give: Give) -> None:
+def test_one_item_is_tried_for_real_and_stays_off_the_board(
+    page: Client, give: Give, make_batch: MakeBatch
+) -> None:
+    make_batch("draft", waiting=1)
     address = give()
     page.post(f"{address}trial", WRITTEN)
-    batch = Batch.objects.get()
+    batch = Batch.objects.get(trial=True)
     assert (batch.trial, batch.state, batch.total) == (True, "queued", 1)
     assert batch.items.get().input.data["ticket"] == "T-0"
     assert batch.public_id in text(page, address)
