@@ -161,5 +161,5 @@ def test_pages_ask_the_database_a_fixed_number_of_times(
             max_tokens=1,
         )  # fmt: skip
         make_batch("review", succeeded=1, trial=True)
-    with django_assert_max_num_queries(8):  # type: ignore[operator]
+    with django_assert_max_num_queries(9):  # type: ignore[operator]
         page.get(f"/task-types/{busy.pk}/")
