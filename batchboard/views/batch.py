@@ -59,10 +59,10 @@ def _batch(request: HttpRequest, public_id: str) -> dict[str, Any]:
         "outcome_name": said(asked.outcome) if asked.outcome else "",
         "export": _newest_export(found),
         "tabs": _tabs(card, asked),
-    } | _spent(found)
+    } | figures_of(found)
 
 
-def _spent(batch: Batch) -> dict[str, Any]:
+def figures_of(batch: Batch) -> dict[str, Any]:
     """What a result cost, failures included, and where its prompt's tokens came from."""
     prompt = batch.input_tokens + batch.cache_read_tokens + batch.cache_write_tokens
     return {
