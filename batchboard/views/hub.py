@@ -104,6 +104,13 @@ class Hub:
         self._changed: set[str] = set()
         self._stirred = asyncio.Event()
         self._tasks: list[asyncio.Task[None]] = []
+        self._told = 0
+
+    @property
+    def told(self) -> int | None:
+        """How often everybody was told what changed; None while nobody listens. What was read
+        after one telling holds all that it told of."""
+        return self._told if self._tasks else None
 
     @contextmanager
     def listening(self, view: View) -> Iterator[Listener]:
@@ -125,6 +132,7 @@ class Hub:
     def tell(self, batch: str | None) -> None:
         """A batch changed; None: anything may have changed."""
         if batch is None:
+            self._told += 1
             for listener in self._listeners:
                 listener.hear_all()
             return
@@ -148,6 +156,7 @@ class Hub:
             await self._stirred.wait()
             self._stirred.clear()
             changed, self._changed = self._changed, set()
+            self._told += 1
             views = {listener.view for listener in self._listeners}
             try:
                 painted = await self._paint(changed, views)

@@ -10,9 +10,9 @@ from django.template.loader import render_to_string
 from batchboard import rows
 from batchboard.models import Batch, Limits
 from batchboard.roles import Right
-from batchboard.views.batch import figures_of
 from batchboard.views.cards import Card, cards, live_items
 from batchboard.views.columns import COLUMNS, ENDED, column_of, with_relations
+from batchboard.views.figures import figures_of
 from dispatch import pump
 
 BY_NAME = {column.name: column for column in (*COLUMNS, ENDED)}
