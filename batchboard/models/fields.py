@@ -24,6 +24,21 @@ class UsdField(models.BigIntegerField):  # type: ignore[type-arg]
         return value if prepared else self.get_prep_value(value)
 
 
+class RowField(models.JSONField):
+    """A row of a file: JSON that keeps the order of its columns, which jsonb does not."""
+
+    def db_type(self, connection: Any) -> str | None:
+        return "json" if connection.vendor == "postgresql" else super().db_type(connection)
+
+    def from_db_value(self, value: Any, expression: Any, connection: Any) -> Any:
+        # psycopg reads json by itself, where Django has it leave jsonb alone.
+        return (
+            super().from_db_value(value, expression, connection)
+            if isinstance(value, str)
+            else value
+        )
+
+
 def usd(amount: int) -> models.Value:
     """A number of units as a value that can be added to a column of money."""
     return models.Value(dollars(amount), output_field=UsdField())

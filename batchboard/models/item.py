@@ -3,7 +3,7 @@
 from django.db import models
 from django.db.models import Q
 
-from batchboard.models.fields import UsdField
+from batchboard.models.fields import RowField, UsdField
 from batchboard.states import ItemState
 
 
@@ -95,7 +95,7 @@ class ItemInput(models.Model):
     """The row of the file, apart from the item so that a change of state never rewrites it."""
 
     item = models.OneToOneField(Item, models.CASCADE, primary_key=True, related_name="input")
-    data = models.JSONField()
+    data = RowField()
 
     def __str__(self) -> str:
         return f"input of {self.item_id}"

@@ -2,19 +2,15 @@
 
 from django import template
 
-from batchboard.templatetags.untrusted import visible
-
 register = template.Library()
 LONGEST = 20_000
 
 
 @register.filter
-def visible_lines(text: object) -> str:
-    """As `visible`, with line breaks and tabs left as they are."""
+def shortened(text: object) -> str:
+    """The beginning of a long text, with … where it was cut."""
     whole = str(text)
-    shown = whole[:LONGEST].replace("\r\n", "\n")
-    lines = ("\t".join(map(visible, line.split("\t"))) for line in shown.split("\n"))
-    return "\n".join(lines) + ("\n…" if len(whole) > LONGEST else "")
+    return whole[:LONGEST] + ("\n…" if len(whole) > LONGEST else "")
 
 
 @register.filter

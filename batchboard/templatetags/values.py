@@ -13,20 +13,13 @@ from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString, mark_safe
 
 from batchboard.strict_json import compact
-from batchboard.templatetags.untrusted import visible
+from batchboard.templatetags.untrusted import visible_block
 
 register = template.Library()
 
 SHOWN_AT_FIRST = 20_000
 DEEPEST = 6
 ADDRESS_STARTS = ("http://", "https://", "ftp://", "mailto:", "javascript:", "data:")
-
-
-@register.filter
-def visible_text(text: object) -> str:
-    """`text` with its lines and tabs as they are, and every other hidden character spelled out."""
-    lines = str(text).replace("\r\n", "\n").split("\n")
-    return "\n".join("\t".join(visible(part) for part in line.split("\t")) for line in lines)
 
 
 @dataclass(frozen=True)
@@ -115,4 +108,4 @@ class _Writer:
             if len(text) > self._left:
                 text, self.is_cut = f"{text[: max(0, self._left)]}…", True
             self._left -= len(text)
-        return visible_text(text)
+        return visible_block(text)

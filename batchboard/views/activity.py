@@ -48,10 +48,11 @@ def _created(detail: Mapping[str, Any]) -> str:
 
 
 def _changed(detail: Mapping[str, Any]) -> str:
+    changes = [(name, detail.get(name)) for name in SETTINGS]
     parts = [
         f"{SETTINGS[name]} from {_value(name, change[0])} to {_value(name, change[1])}"
-        for name, change in detail.items()
-        if name in SETTINGS and isinstance(change, list)
+        for name, change in changes
+        if isinstance(change, list)
     ]
     return f"changed {', '.join(parts)}" if parts else "changed it"
 

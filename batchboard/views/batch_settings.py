@@ -13,9 +13,8 @@ from django_htmx.http import HttpResponseClientRedirect
 
 from batchboard.models import Batch
 from batchboard.models.changing import SETTINGS, NotPossible
-from batchboard.roles import NotAllowed, Right, may
+from batchboard.roles import Right, require
 from batchboard.states import MoveRefused
-from batchboard.views.refused import not_allowed
 
 NUMBER = {"inputmode": "decimal", "autocomplete": "off"}
 NAMES = {"budget": "budget", "concurrency": "N", "priority": "priority", "deadline": "deadline"}
@@ -61,9 +60,7 @@ class BatchSettingsForm(forms.Form):
 def batch_settings(request: HttpRequest, public_id: str) -> HttpResponse:
     batch = get_object_or_404(Batch, public_id=public_id)
     back = reverse("batch", args=[public_id])
-    if not may(request.user, Right.OPERATE):
-        refusal = NotAllowed("Only an operator or an administrator may change a batch.")
-        return not_allowed(request, refusal, back)
+    require(request.user, Right.OPERATE, "change a batch")
     form = BatchSettingsForm(request.POST or None, initial=_as_they_are(batch))
     if request.method == "POST" and form.is_valid() and _change(request, batch, form):
         fragment = "HX-Request" in request.headers

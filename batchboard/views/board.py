@@ -1,6 +1,7 @@
 """The board, and its fragments: the same partials serve them all."""
 
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
 
 from django.http import HttpRequest, HttpResponse
@@ -13,6 +14,7 @@ from batchboard.views.board_filter import MOST_CARDS, STATES, BoardFilter
 from batchboard.views.cards import Card, cards, live_items
 from batchboard.views.columns import CARDS_SHOWN, COLUMNS, ENDED, Column, counts
 from batchboard.views.limits_bar import limits_bar
+from batchboard.views.sharing import shared
 from dispatch import pump
 
 
@@ -53,10 +55,23 @@ def board(request: HttpRequest) -> HttpResponse:
 
 @require_safe
 def board_columns(request: HttpRequest) -> HttpResponse:
+    """What somebody asks for after a move of their own must not be an answer from before it; and
+    the cards of preparations are not the same for everybody."""
+    own = request.headers.get("Cache-Control") == "no-cache"
+    if own or Preparation.objects.shown_on_board().exists():
+        return _board_columns(request)
+    return _shared_columns(request)
+
+
+def _board_columns(request: HttpRequest) -> HttpResponse:
     return render(request, "board/_columns.html", _columns(_shown(request), rows.now()))
 
 
+_shared_columns = shared(_board_columns)
+
+
 @require_safe
+@shared
 def board_limits(request: HttpRequest) -> HttpResponse:
     return render(request, "partials/limits_bar.html")
 
@@ -65,7 +80,7 @@ def _shown(request: HttpRequest) -> BoardFilter:
     return BoardFilter.of(request.GET.dict())
 
 
-def _columns(shown: BoardFilter, now: Any) -> dict[str, Any]:
+def _columns(shown: BoardFilter, now: datetime) -> dict[str, Any]:
     limits = Limits.objects.select_related("paused_by").first() or Limits.objects.current()
     workers: list[Worker] = pump.alive(now)
     among = shown.batches()

@@ -16,7 +16,6 @@ from batchboard.states import UNFINISHED_BATCH, BatchState, ItemState, MoveRefus
 from batchboard.views.asked import Asked
 from batchboard.views.item_page import ItemPage
 from batchboard.views.item_search import COUNTED, chosen, number_of
-from batchboard.views.refused import not_allowed
 
 
 @dataclass(frozen=True)
@@ -64,8 +63,8 @@ def _on_items(
         back = reverse("batch", args=[public_id]) + asked.filter
         try:
             messages.success(request, verb(batch, _meant(batch, asked, request), request))
-        except NotAllowed as refusal:
-            return not_allowed(request, refusal, back)
+        except NotAllowed:
+            raise
         except MoveRefused as refusal:
             messages.error(request, str(refusal))
         return redirect(back)

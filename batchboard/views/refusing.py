@@ -1,12 +1,11 @@
-"""The answer to who may look but not act."""
+"""Views for who may act and not only look."""
 
 from collections.abc import Callable
 from functools import wraps
 
 from django.http import HttpRequest, HttpResponse
-from django.shortcuts import render
 
-from batchboard.roles import NotAllowed, Right, require
+from batchboard.roles import Right, require
 
 View = Callable[..., HttpResponse]
 
@@ -17,10 +16,7 @@ def operators_only(what: str) -> Callable[[View], View]:
     def wrap(view: View) -> View:
         @wraps(view)
         def guarded(request: HttpRequest, *args: object, **kwargs: object) -> HttpResponse:
-            try:
-                require(request.user, Right.OPERATE, what)
-            except NotAllowed as refusal:
-                return render(request, "partials/refused.html", {"why": refusal}, status=403)
+            require(request.user, Right.OPERATE, what)
             return view(request, *args, **kwargs)
 
         return guarded

@@ -6,7 +6,6 @@ from typing import cast
 from urllib.parse import urlencode
 
 from django.contrib import messages
-from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect
 from django.urls import reverse
@@ -27,11 +26,8 @@ def acting(what: str) -> Callable[[Verb], View]:
         @require_POST
         @wraps(verb)
         def view(request: HttpRequest, public_id: str) -> HttpResponse:
-            try:
-                require(request.user, Right.REVIEW, what)
-                return _act(verb, request, batch_of(public_id))
-            except NotAllowed as refusal:
-                raise PermissionDenied(str(refusal)) from refusal
+            require(request.user, Right.REVIEW, what)
+            return _act(verb, request, batch_of(public_id))
 
         return view
 

@@ -77,6 +77,17 @@ class ReviewPage:
         return sum(not row.is_open for row in self.drawn)
 
     @property
+    def waits_for(self) -> str:
+        """Who judges what is left, where this person can do nothing but wait for them."""
+        left = [row for row in self.drawn if row.is_open]
+        if not left or any(row.standing != "held" for row in left):
+            return ""
+        names = sorted({str(row.sampled.reserved_by) for row in left})
+        until = max(row.minutes for row in left)
+        verb = "is" if len(names) == 1 else "are"
+        return f"{' and '.join(names)} {verb} judging what is left, for {until} min at most."
+
+    @property
     def has_cells(self) -> bool:
         return len(self.drawn) <= CELLS
 

@@ -7,7 +7,7 @@ from django.contrib import messages
 from django.db.models import Q
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
-from django.views.decorators.http import require_safe
+from django.views.decorators.http import require_http_methods, require_safe
 
 from batchboard import template
 from batchboard.models import Batch, ReviewState, SampledItem, Verdict
@@ -19,12 +19,14 @@ from batchboard.views.review_decision import Decision
 from batchboard.views.review_page import latest_review
 
 
+@require_http_methods(["GET", "HEAD", "POST"])
 def approval(request: HttpRequest, public_id: str) -> HttpResponse:
     if request.method == "POST":
         return _approve(request, public_id)
     return _decision_sheet(request, public_id, "review/_approval.html", "Approve")
 
 
+@require_http_methods(["GET", "HEAD", "POST"])
 def rejection(request: HttpRequest, public_id: str) -> HttpResponse:
     if request.method == "POST":
         return _reject(request, public_id)

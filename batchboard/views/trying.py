@@ -3,7 +3,8 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from batchboard.models import Answer, Attempt, Batch
+from batchboard.models import Attempt, Batch
+from batchboard.models.looking import Returned, last_returned
 
 
 @dataclass(frozen=True)
@@ -12,7 +13,7 @@ class Trial:
 
     batch: Batch
     attempt: Attempt | None
-    answer: Answer | None
+    returned: Returned | None
 
     @property
     def over(self) -> bool:
@@ -20,10 +21,11 @@ class Trial:
 
 
 def trials_of(batches: Sequence[Batch]) -> list[Trial]:
-    """The trials in the order of their batches, read in one query."""
-    attempts = Attempt.objects.filter(batch__in=batches).select_related("item", "answer")
+    """The trials in the order of their batches, read in two queries."""
+    attempts = Attempt.objects.filter(batch__in=batches).select_related("item")
     last = {attempt.batch_id: attempt for attempt in attempts.order_by("id")}
+    found = last_returned(attempt.pk for attempt in last.values())
     return [
-        Trial(batch, last.get(batch.pk), getattr(last.get(batch.pk), "answer", None))
+        Trial(batch, last.get(batch.pk), found.get(last[batch.pk].pk) if batch.pk in last else None)
         for batch in batches
     ]

@@ -33,6 +33,11 @@
     ask();
   });
 
+  // Who asks after a move of their own wants to see it: no answer from before will do.
+  columns.addEventListener("htmx:configRequest", (event) => {
+    if (event.detail.triggeringEvent?.type === "asked") event.detail.headers["Cache-Control"] = "no-cache";
+  });
+
   form.addEventListener("input", (event) => {
     clearTimeout(settling);
     settling = setTimeout(ask, event.target.matches("select") ? 0 : SETTLED);

@@ -2,7 +2,7 @@
 // survive: `hx-swap="steady"`. Elements are the same where their ids are, else by place and name.
 // A fragment that is the target itself, by its id, replaces its attributes as well.
 // `data-keep` is never touched; `data-hold` waits while the pointer or the focus is in it, and says
-// so with `steady:held`.
+// so with `steady:held`. `htmx.steady(old, fresh)` does the same to one element.
 (() => {
   const TEXT = Node.TEXT_NODE;
 
@@ -60,6 +60,13 @@
     node.remove();
     return next;
   }
+
+  // Puts `fresh` in the place of `old` in the same way, with no request.
+  htmx.steady = (old, fresh) => {
+    const added = [];
+    patch(old, fresh, added);
+    for (const node of added) if (node.nodeType !== TEXT) htmx.process(node);
+  };
 
   htmx.defineExtension("steady", {
     isInlineSwap: (style) => style === "steady",

@@ -21,8 +21,9 @@ MAY_TOUCH_ANSWERS = {
     "dispatch/recorder.py",  # writes them
 }
 BEHIND_THE_DOOR = {"_results", "_output"}
-MAY_LOOK = {"batchboard/views/item.py", "batchboard/views/tries.py"}
-"""Pages of one item, for people. No export, API or webhook may be among them."""
+MAY_LOOK = {"batchboard/views/item.py", "batchboard/views/tries.py", "batchboard/views/trying.py"}
+"""Pages of one item, for people, and of trials, which are one item each. No export, API or webhook
+may be among them."""
 
 
 @pytest.mark.django_db

@@ -112,7 +112,7 @@ def test_only_what_is_drawn_and_open_can_be_reserved_and_only_by_a_reviewer():
     with pytest.raises(MoveRefused, match="not in the sample"):
         batch.reserve("other", ada)
     with pytest.raises(NotAllowed):
-        batch.reserve("k1", person("Viewer"))
+        batch.reserve("k1", person("Viewer", roles=[]))
     judge_all(batch)
     batch.approve()
     with pytest.raises(MoveRefused, match="no open review"):

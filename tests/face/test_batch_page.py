@@ -240,8 +240,12 @@ def test_queries_do_not_grow_with_the_items(
         page.get(f"/batches/{batch.public_id}/")
 
 
-def test_the_fragment_is_the_markup_of_the_page(page: Client, make_batch: MakeBatch) -> None:
+def test_the_fragment_is_the_markup_of_the_page(
+    page: Client, make_batch: MakeBatch, monkeypatch: pytest.MonkeyPatch
+) -> None:
     batch = make_batch("review", succeeded=60, dead=5, started_at=STARTED, finished_at=STARTED)
+    moment = timezone.now()
+    monkeypatch.setattr(timezone, "now", lambda: moment)
     for query in ("", "?state=dead", "?find=item-0"):
         whole = page.get(f"/batches/{batch.public_id}/{query}").content.decode()
         fragment = page.get(f"/batches/{batch.public_id}/live{query}").content.decode()

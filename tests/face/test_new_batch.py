@@ -12,6 +12,7 @@ from batchboard import filing
 from batchboard.models import Batch, Preparation, TaskVersion, Upload, User
 from batchboard.models.preparation import new_preparation_id
 from dispatch import forecast, intake_tasks
+from tests.face.conftest import MakeBatch
 
 pytestmark = pytest.mark.django_db
 ROWS = b"ticket,text\n" + b"".join(b"T-%d,Where is it?\n" % n for n in range(30))
@@ -83,8 +84,8 @@ def test_the_form_of_somebody_else_cannot_be_seen(page: Client, give: Give, clie
 
 
 @pytest.mark.parametrize("path", ["", "form", "items", "start", "discard", "trial"])
-def test_who_only_looks_is_told_who_may(client: Client, person: User, path: str) -> None:
-    client.force_login(person)
+def test_who_only_looks_is_told_who_may(client: Client, viewer: User, path: str) -> None:
+    client.force_login(viewer)
     address = f"/new/{new_preparation_id()}/{path}"
     found = client.post(address) if path else client.get(address)
     assert found.status_code == 403
@@ -234,10 +235,13 @@ def test_editing_a_chosen_task_type_starts_from_its_text(
     assert 'value="Ticket triage"' in text(page, address)
 
 
-def test_one_item_is_tried_for_real_and_stays_off_the_board(page: Client, give: Give) -> None:
+def test_one_item_is_tried_for_real_and_stays_off_the_board(
+    page: Client, give: Give, make_batch: MakeBatch
+) -> None:
+    make_batch("draft", waiting=1)
     address = give()
     page.post(f"{address}trial", WRITTEN)
-    batch = Batch.objects.get()
+    batch = Batch.objects.get(trial=True)
     assert (batch.trial, batch.state, batch.total) == (True, "queued", 1)
     assert batch.items.get().input.data["ticket"] == "T-0"
     assert batch.public_id in text(page, address)

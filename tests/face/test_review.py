@@ -170,7 +170,7 @@ class TestPage:
     ) -> None:
         for size in (3, 40):
             batch = in_review(60, sample_size=size)
-            with django_assert_num_queries(7):
+            with django_assert_num_queries(8):
                 page.get(f"/batches/{batch.public_id}/review/live")
 
     def test_the_prompt_and_every_attempt_can_be_read(self, page: Client, batch: Batch) -> None:
@@ -262,6 +262,18 @@ class TestReservation:
         html = post(page, batch, "reservation", item=key).content.decode()
         assert "Yours for 10 min" in html
         assert "<html" not in html
+
+    def test_where_others_judge_what_is_left_the_page_says_for_whom_it_waits(
+        self, page: Client
+    ) -> None:
+        batch = in_review(3)
+        first, second, third = keys(batch)
+        batch.reserve(third, member("reviewer2", Role.REVIEWER))
+        post(page, batch, "verdict", item=first, verdict="pass")
+        assert "judging what is left" not in text(page, batch)
+        answer = post(page, batch, "verdict", item=second, verdict="pass")
+        assert answer["Location"].endswith(f"?item={second}")
+        assert "reviewer2 is judging what is left, for 10 min at most." in text(page, batch)
 
     def test_leaving_lets_go(self, page: Client, batch: Batch) -> None:
         post(page, batch, "reservation", item=keys(batch)[0])

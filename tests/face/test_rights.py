@@ -11,8 +11,8 @@ from tests.face.conftest import MakeBatch
 
 pytestmark = pytest.mark.django_db
 
-ONE_S_OWN = {"sign-in", "sign-out", "password", "account"}
-"""What everybody does for themselves."""
+ONE_S_OWN = {"sign-in", "sign-out", "password", "account", "batch-comments"}
+"""What everybody does for themselves; a comment moves nothing."""
 
 METHODS = ("post", "put", "patch", "delete")
 
@@ -39,8 +39,9 @@ def given(batch: Batch, person: User) -> dict[str, object]:
         "pk": person.pk,
         "slug": "ticket-triage",
         "id": batch.version.task_type_id,
-        "format": "csv",
-        "kind": "csv",
+        "format_": "csv",
+        "number": 1,
+        "position": 0,
     }
 
 
@@ -64,7 +65,7 @@ def test_a_viewer_acts_nowhere(
         assert answer.status_code in {403, 405}, f"{method} {address}: {answer.status_code}"
     before = Batch.objects.filter(pk=batch.pk).values().get()
     assert before["state"] == "running"
-    assert not batch.events.exclude(verb="batch.created").exists()
+    assert not batch.events.exclude(verb="batch.arrive").exists()
 
 
 def test_a_refusal_is_a_page_that_says_who_may(

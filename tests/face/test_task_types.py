@@ -130,9 +130,9 @@ def test_a_trial_runs_as_a_batch_of_one_and_shows_on_the_type_only(
 
 
 def test_everybody_looks_and_only_operators_act(
-    client: Client, person: User, version: TaskVersion
+    client: Client, viewer: User, version: TaskVersion
 ) -> None:
-    client.force_login(person)
+    client.force_login(viewer)
     pk = version.task_type_id
     assert client.get("/task-types/").status_code == 200
     assert client.get(f"/task-types/{pk}/").status_code == 200
@@ -161,5 +161,5 @@ def test_pages_ask_the_database_a_fixed_number_of_times(
             max_tokens=1,
         )  # fmt: skip
         make_batch("review", succeeded=1, trial=True)
-    with django_assert_max_num_queries(8):  # type: ignore[operator]
+    with django_assert_max_num_queries(9):  # type: ignore[operator]
         page.get(f"/task-types/{busy.pk}/")
