@@ -1,18 +1,20 @@
 """Paints what changed of batches, once for all browsers that are shown the same."""
 
-from collections.abc import Iterable, Mapping, Set
+from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field
+from datetime import datetime
 
 from asgiref.sync import sync_to_async
 from django.db import connections
 from django.template.loader import render_to_string
 
 from batchboard import rows
-from batchboard.models import Batch, Limits
+from batchboard.models import Batch, Limits, Worker
 from batchboard.roles import Right
 from batchboard.views.cards import Card, cards, live_items
 from batchboard.views.columns import COLUMNS, ENDED, column_of, with_relations
 from batchboard.views.figures import figures_of
+from batchboard.views.limits_bar import limits_bar
 from dispatch import pump
 
 BY_NAME = {column.name: column for column in (*COLUMNS, ENDED)}
@@ -52,9 +54,12 @@ class Painter:
     def _paint(self, changed: Set[str], views: Set[View]) -> Painted:
         try:
             limits = Limits.objects.current()
-            found = _cards(changed, limits)
+            now = rows.now()
+            workers = pump.alive(now)
+            found = _cards(changed, limits, len(workers), now)
             moved = self._moved(found, changed)
-            return Painted({view: _elements(found, limits, view) for view in views}, moved)
+            bar = {"limits": _bar(limits, workers, now)}
+            return Painted({view: bar | _elements(found, limits, view) for view in views}, moved)
         finally:
             for connection in connections.all(initialized_only=True):
                 if not connection.in_atomic_block:
@@ -73,18 +78,21 @@ class Painter:
         )
 
 
-def _cards(changed: Set[str], limits: Limits) -> list[Card]:
-    now = rows.now()
+def _cards(changed: Set[str], limits: Limits, workers: int, now: datetime) -> list[Card]:
     batches = with_relations(Batch.objects.on_board().filter(public_id__in=changed))
     return list(
         cards(
             list(batches),
             limits=limits,
             live=live_items(limits),
-            workers=len(pump.alive(now)),
+            workers=workers,
             now=now,
         ).values()
     )
+
+
+def _bar(limits: Limits, workers: Sequence[Worker], now: datetime) -> str:
+    return render_to_string("partials/limits_bar.html", {"bar": limits_bar(limits, workers, now)})
 
 
 def _elements(found: Iterable[Card], limits: Limits, view: View) -> dict[str, str]:

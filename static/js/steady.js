@@ -1,5 +1,6 @@
 // A swap that changes only what is different, so that focus, scroll, selection and typed text
 // survive: `hx-swap="steady"`. Elements are the same where their ids are, else by place and name.
+// A fragment that is the target itself, by its id, replaces its attributes as well.
 // `data-keep` is never touched; `data-hold` waits while the pointer or the focus is in it, and says
 // so with `steady:held`. `htmx.steady(old, fresh)` does the same to one element.
 (() => {
@@ -72,7 +73,9 @@
     handleSwap(style, target, fragment) {
       if (style !== "steady") return false;
       const added = [];
-      patchChildren(target, fragment, added);
+      const only = fragment.children.length === 1 ? fragment.firstElementChild : null;
+      if (only?.id && only.id === target.id) patch(target, only, added);
+      else patchChildren(target, fragment, added);
       return added.filter((node) => node.nodeType !== TEXT);
     },
   });

@@ -69,5 +69,5 @@ def test_queries_do_not_grow_with_views_or_batches(
 ) -> None:
     batches = {make_batch("running", succeeded=3, waiting=5).public_id for _ in range(12)}
     views = {View(batch=batch) for batch in batches} | {BOARD, View(board=True)}
-    with django_assert_max_num_queries(10):
+    with django_assert_max_num_queries(16):
         paint(batches, views)
