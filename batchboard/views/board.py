@@ -86,9 +86,7 @@ def _columns(shown: BoardFilter, now: datetime) -> dict[str, Any]:
     among = shown.batches()
     number = counts(among)
     columns = (*COLUMNS, ENDED) if shown.ended else COLUMNS
-    batches = {
-        column.name: column.batches(among, shown.most(column.name)) for column in columns
-    }
+    batches = {column.name: column.batches(among, shown.most(column.name)) for column in columns}
     live = live_items(limits)
     found = cards(
         [batch for column in batches.values() for batch in column],
