@@ -63,6 +63,15 @@ class Card:
         return ""
 
     @property
+    def why_no_toggle(self) -> str:
+        """Why the batch can be neither paused nor resumed as it stands."""
+        if self._blocked and self.reason:
+            return f"{self.reason.text}. {self.help}"
+        if self.batch.state == BatchState.DRAFT:
+            return "It is a draft: start it first."
+        return "Its items have ended: there is nothing to pause."
+
+    @property
     def verbs(self) -> frozenset[str]:
         """What a person may do now."""
         verbs = {verb for verb, move in BATCH_MOVES.items() if self.batch.state in move.sources}

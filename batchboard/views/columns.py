@@ -25,6 +25,12 @@ class Column:
     order: tuple[str, ...]
     teaches: str
     rest: str = "older"
+    short: str = ""
+
+    @property
+    def brief(self) -> str:
+        """Its title where there is little room."""
+        return self.short or self.title
 
     def batches(self, among: BatchQuerySet, most: int = CARDS_SHOWN) -> list[Batch]:
         return list(with_relations(among.filter(self.holds).order_by(*self.order))[:most])
@@ -60,7 +66,7 @@ COLUMNS = (
 ENDED = Column(
     "ended", "Rejected and cancelled",
     Q(state__in=[BatchState.REJECTED, BatchState.CANCELLED]), ("-id",),
-    "Nothing was rejected or cancelled.",
+    "Nothing was rejected or cancelled.", short="Ended",
 )  # fmt: skip
 
 NAMES = frozenset(column.name for column in (*COLUMNS, ENDED))

@@ -5,6 +5,7 @@
   const menu = document.getElementById("move");
   let dragged = null;
   let means = new Map();
+  let asking = Promise.resolve(means);
   let over = null;
 
   function toast(text) {
@@ -76,6 +77,8 @@
     if (card && event.target.closest("[data-opens-menu]")) openMenu(card);
     const button = event.target.closest("[data-posts]");
     if (card && button) post(card, button.dataset.posts);
+    const refused = event.target.closest("[data-refuses]");
+    if (card && refused) toast(refused.dataset.refuses);
   });
 
   // Dragging
@@ -106,30 +109,31 @@
     event.dataTransfer.effectAllowed = "move";
     event.dataTransfer.setData("text/plain", card.querySelector("h3").textContent.trim());
     requestAnimationFrame(() => card.classList.add("is-dragged"));
-    try {
-      means = read(await placements(card));
-    } catch {
-      means = new Map();
-    }
-    if (dragged === card) mark();
+    asking = placements(card).then(read, () => new Map());
+    const found = await asking;
+    if (dragged !== card) return;
+    means = found;
+    mark();
   });
 
   board.addEventListener("dragover", (event) => {
     if (!dragged) return;
     over = event.target.closest(".column");
-    if (over && means.get(over.dataset.column)?.possible) event.preventDefault();
+    // While the answer is on its way, every column takes the card: what it means is known at last.
+    if (over && (!means.size || means.get(over.dataset.column)?.possible)) event.preventDefault();
     for (const column of board.querySelectorAll(".column")) {
       column.classList.toggle("is-over", column === over);
     }
   });
 
-  board.addEventListener("drop", (event) => {
-    const column = event.target.closest(".column");
-    const found = column && means.get(column.dataset.column);
-    if (!dragged || !found?.possible) return;
+  board.addEventListener("drop", async (event) => {
+    const [card, column] = [dragged, event.target.closest(".column")];
+    if (!card || !column) return;
     event.preventDefault();
-    if (found.opens) location.assign(found.opens);
-    else post(dragged, dragged.dataset.placement, column.dataset.column);
+    const found = (await asking).get(column.dataset.column);
+    if (found?.opens) location.assign(found.opens);
+    else if (found?.possible) post(card, card.dataset.placement, column.dataset.column);
+    else if (found && !found.home) toast(found.says);
   });
 
   document.addEventListener("dragend", (event) => {
