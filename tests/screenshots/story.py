@@ -56,7 +56,7 @@ class Story:
     def run(self) -> None:
         """Two batches under way; a 429 holds one of them up, and two more wait behind it."""
         self.bb.simulate(
-            latency=2.5, rate_529=0.02, fault_retry_after=PAUSE_SECONDS,
+            latency=2.5, limit_headers=False, fault_retry_after=PAUSE_SECONDS,
             fail_containing={BROKEN: "malformed", LIMITED: "429"},
         )  # fmt: skip
         scan = self._create(
@@ -66,7 +66,7 @@ class Story:
         self.operator.send(
             f"/batches/{scan}/comments", text="Same list as last week, plus Gannet and Elmtree?"
         )
-        until(lambda: self._column(scan, "waits_for") == "provider_pause", 60, "the 429")
+        until(lambda: self._column(scan, "waits_for") == "provider_pause", 25, "the 429")
         self._create("queued", self.notes, "PR review notes", 0, priority="high")
         self._create("queued2", self.competitors, "Weekly competitor scan", 0, only_first=12,
                      name="[Batch] Competitors at the fair")  # fmt: skip
