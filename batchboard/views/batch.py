@@ -17,7 +17,9 @@ from batchboard.views.bulk import bulk
 from batchboard.views.cards import Card, cards
 from batchboard.views.columns import COLUMNS, ENDED, column_of, with_relations
 from batchboard.views.failures import failures, said
+from batchboard.views.figures import figures_of
 from batchboard.views.item_page import item_page
+from batchboard.views.sharing import shared
 from dispatch import pump
 
 TITLES = {column.name: column.title for column in (*COLUMNS, ENDED)}
@@ -29,6 +31,7 @@ def batch(request: HttpRequest, public_id: str) -> HttpResponse:
 
 
 @require_safe
+@shared
 def batch_live(request: HttpRequest, public_id: str) -> HttpResponse:
     return render(request, "batch/_live.html", _batch(request, public_id))
 
@@ -59,17 +62,7 @@ def _batch(request: HttpRequest, public_id: str) -> dict[str, Any]:
         "outcome_name": said(asked.outcome) if asked.outcome else "",
         "export": _newest_export(found),
         "tabs": _tabs(card, asked),
-    } | _spent(found)
-
-
-def _spent(batch: Batch) -> dict[str, Any]:
-    """What a result cost, failures included, and where its prompt's tokens came from."""
-    prompt = batch.input_tokens + batch.cache_read_tokens + batch.cache_write_tokens
-    return {
-        "prompt_tokens": prompt,
-        "cache_share": batch.cache_read_tokens / prompt if prompt else None,
-        "per_task": batch.cost / batch.succeeded if batch.succeeded else None,
-    }
+    } | figures_of(found)
 
 
 def _newest_export(batch: Batch) -> Event | None:

@@ -1,6 +1,7 @@
-"""The board, and its two fragments: the same partials serve all three."""
+"""The board, and its fragments: the same partials serve them all."""
 
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
 
 from django.http import HttpRequest, HttpResponse
@@ -8,10 +9,12 @@ from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
 from batchboard import rows
-from batchboard.models import Limits, Preparation
+from batchboard.models import Limits, Preparation, TaskType, User, Worker
+from batchboard.views.board_filter import MOST_CARDS, STATES, BoardFilter
 from batchboard.views.cards import Card, cards, live_items
-from batchboard.views.columns import COLUMNS, ENDED, NAMES, Column, counts
+from batchboard.views.columns import CARDS_SHOWN, COLUMNS, ENDED, Column, counts
 from batchboard.views.limits_bar import limits_bar
+from batchboard.views.sharing import shared
 from dispatch import pump
 
 
@@ -25,65 +28,109 @@ class FilledColumn:
     shown: bool
     """Whether a narrow screen, which has room for one column, shows this one."""
 
+    tab: str
+    """The address of the board with this column on a narrow screen."""
+
+    more: str
+    """The address of the board with more cards in this column, where there may be more."""
+
     @property
     def hidden(self) -> int:
         return self.total - len(self.cards)
 
+    @property
+    def next(self) -> int:
+        """How many cards it shows with the next fifty."""
+        return min(MOST_CARDS, len(self.cards) + CARDS_SHOWN)
+
 
 @require_safe
 def board(request: HttpRequest) -> HttpResponse:
-    return render(request, "board/board.html", _columns(request) | _limits())
+    shown, now = _shown(request), rows.now()
+    context = _columns(shown, now)
+    limits, workers = context["limits"], context["workers"]
+    context |= _choices() | {"bar": limits_bar(limits, workers, now)}
+    return render(request, "board/board.html", context)
 
 
 @require_safe
 def board_columns(request: HttpRequest) -> HttpResponse:
-    return render(request, "board/_columns.html", _columns(request))
+    """What somebody asks for after a move of their own must not be an answer from before it; and
+    the cards of preparations are not the same for everybody."""
+    own = request.headers.get("Cache-Control") == "no-cache"
+    if own or Preparation.objects.shown_on_board().exists():
+        return _board_columns(request)
+    return _shared_columns(request)
+
+
+def _board_columns(request: HttpRequest) -> HttpResponse:
+    return render(request, "board/_columns.html", _columns(_shown(request), rows.now()))
+
+
+_shared_columns = shared(_board_columns)
 
 
 @require_safe
+@shared
 def board_limits(request: HttpRequest) -> HttpResponse:
-    return render(request, "board/_limits.html", _limits())
+    return render(request, "partials/limits_bar.html")
 
 
-def _columns(request: HttpRequest) -> dict[str, Any]:
+def _shown(request: HttpRequest) -> BoardFilter:
+    return BoardFilter.of(request.GET.dict())
+
+
+def _columns(shown: BoardFilter, now: datetime) -> dict[str, Any]:
     limits = Limits.objects.select_related("paused_by").first() or Limits.objects.current()
-    now = rows.now()
-    with_ended = "ended" in request.GET
-    asked = request.GET.get("column", "")
-    shown = asked if asked in NAMES else "running"
-    number = counts()
-    columns = (*COLUMNS, ENDED) if with_ended else COLUMNS
-    batches = {column.name: column.first() for column in columns}
+    workers: list[Worker] = pump.alive(now)
+    among = shown.batches()
+    number = counts(among)
+    columns = (*COLUMNS, ENDED) if shown.ended else COLUMNS
+    batches = {column.name: column.batches(among, shown.most(column.name)) for column in columns}
     live = live_items(limits)
     found = cards(
         [batch for column in batches.values() for batch in column],
         limits=limits,
         live=live,
-        workers=len(pump.alive(now)),
+        workers=len(workers),
         now=now,
     )
+    filled = [
+        _fill(column, number[column.name], [found[b.pk] for b in batches[column.name]], shown)
+        for column in columns
+    ]
     return {
-        "columns": [
-            FilledColumn(
-                column,
-                max(number[column.name], len(batches[column.name])),
-                [found[batch.pk] for batch in batches[column.name]],
-                column.name == shown,
-            )
-            for column in columns
-        ],
-        "preparations": list(Preparation.objects.shown_on_board()),
+        "filter": shown,
+        "columns": filled,
+        "preparations": [] if shown.narrows else list(Preparation.objects.shown_on_board()),
         "total": sum(number[column.name] for column in (*COLUMNS, ENDED)),
         "rejected": number["rejected"],
         "cancelled": number["ended"] - number["rejected"],
-        "with_ended": with_ended,
-        "shown": shown,
+        "toggle": shown.address(
+            ended="" if shown.ended else "1", column="" if shown.ended else "ended"
+        ),
         "in_flight": sum(live.values()),
         "limits": limits,
+        "workers": workers,
     }
 
 
-def _limits() -> dict[str, Any]:
-    now = rows.now()
-    limits = Limits.objects.select_related("paused_by").first() or Limits.objects.current()
-    return {"bar": limits_bar(limits, pump.alive(now), now)}
+def _fill(column: Column, number: int, found: list[Card], shown: BoardFilter) -> FilledColumn:
+    more = shown.address(**{column.name: min(MOST_CARDS, len(found) + CARDS_SHOWN)})
+    return FilledColumn(
+        column,
+        max(number, len(found)),
+        found,
+        column.name == shown.column,
+        shown.address(column=column.name),
+        more if len(found) < min(number, MOST_CARDS) else "",
+    )
+
+
+def _choices() -> dict[str, Any]:
+    """What the filters offer."""
+    return {
+        "task_types": list(TaskType.objects.order_by("name").values_list("pk", "name")),
+        "owners": list(User.objects.filter(batch__trial=False).distinct().order_by("username")),
+        "states": [(name, title) for name, (title, _) in STATES.items()],
+    }

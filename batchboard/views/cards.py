@@ -5,12 +5,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from django.db.models import Count, Max, Q
+from django.db.models import Max
+from django.urls import reverse
 
-from batchboard.models import Attempt, Batch, Event, Limits, Review, ReviewState, Verdict
+from batchboard.models import Attempt, Batch, Event, Limits
 from batchboard.states import BATCH_MOVES, UNFINISHED_BATCH, BatchState
+from batchboard.views.actions import Action, action
 from batchboard.views.progress import Progress, cells_of, progress
-from batchboard.views.reasons import HELP, Judged, Reason, reason
+from batchboard.views.reasons import HELP, Reason, reason
+from batchboard.views.review_progress import ReviewProgress, review_progress
 
 WITHOUT_BAR = {BatchState.DRAFT, BatchState.APPROVED, BatchState.RELEASED}
 
@@ -24,6 +27,7 @@ class Card:
     at_most: int
     progress: Progress | None
     reason: Reason | None
+    action: Action | None
     seconds_left: float | None
     seconds_passed: float | None
 
@@ -46,6 +50,26 @@ class Card:
         """Dead items that can be sent again."""
         may = self.batch.state in UNFINISHED_BATCH | {BatchState.REVIEW}
         return self.batch.dead if may else 0
+
+    @property
+    def toggle(self) -> str:
+        """The address that pauses or resumes the batch, where one of them is possible."""
+        if self._blocked:
+            return ""
+        if "pause" in self.verbs:
+            return reverse("batch-pause", args=[self.batch.public_id])
+        if "resume" in self.verbs:
+            return reverse("batch-resumption", args=[self.batch.public_id])
+        return ""
+
+    @property
+    def why_no_toggle(self) -> str:
+        """Why the batch can be neither paused nor resumed as it stands."""
+        if self._blocked and self.reason:
+            return f"{self.reason.text}. {self.help}"
+        if self.batch.state == BatchState.DRAFT:
+            return "It is a draft: start it first."
+        return "Its items have ended: there is nothing to pause."
 
     @property
     def verbs(self) -> frozenset[str]:
@@ -84,7 +108,7 @@ def cards(
     """A card for each batch, by its primary key."""
     cells = cells_of(b for b in batches if b.state not in WITHOUT_BAR)
     paused = _paused_at([b.pk for b in batches if b.state == BatchState.PAUSED])
-    judged = _judged([b.pk for b in batches if b.state == BatchState.REVIEW])
+    reviews = review_progress([b.pk for b in batches if b.state == BatchState.REVIEW])
     found = {}
     for batch in batches:
         running = live.get(batch.pk, 0)
@@ -100,8 +124,9 @@ def cards(
                 now=now,
                 workers=workers,
                 paused_at=paused.get(batch.pk),
-                judged=judged.get(batch.pk),
+                review=reviews.get(batch.pk),
             ),
+            action=action(batch, reviews.get(batch.pk, ReviewProgress())),
             seconds_left=left,
             seconds_passed=passed,
         )
@@ -123,17 +148,3 @@ def _times(batch: Batch, now: datetime) -> tuple[float | None, float | None]:
 def _paused_at(batches: list[int]) -> dict[int, datetime]:
     rows = Event.objects.filter(batch__in=batches, verb="batch.pause").order_by()
     return dict(rows.values_list("batch").annotate(at=Max("at")))
-
-
-def _judged(batches: list[int]) -> dict[int, Judged]:
-    rows = (
-        Review.objects.filter(batch__in=batches, state=ReviewState.OPEN)
-        .order_by()
-        .values_list("batch")
-        .annotate(
-            number_drawn=Count("sampled"),
-            number_judged=Count("sampled", filter=~Q(sampled__verdict="")),
-            number_bad=Count("sampled", filter=Q(sampled__verdict=Verdict.FAIL)),
-        )
-    )
-    return {batch: Judged(drawn, judged, bad) for batch, drawn, judged, bad in rows}

@@ -6,6 +6,7 @@ from datetime import datetime
 from django.db.models import Count, Q, QuerySet
 
 from batchboard.models import Batch
+from batchboard.models.batch import BatchQuerySet
 from batchboard.states import BatchState
 
 CARDS_SHOWN = 50
@@ -15,44 +16,57 @@ _STARTED = Q(started_at__isnull=False)
 
 @dataclass(frozen=True)
 class Column:
-    """One column: its batches as a condition, in an order that does not move under the pointer."""
+    """One column: its batches as a condition, in an order that does not move under the pointer.
+    `teaches` is what it says while it is empty."""
 
     name: str
     title: str
     holds: Q
     order: tuple[str, ...]
+    teaches: str
     rest: str = "older"
+    short: str = ""
 
-    def first(self) -> list[Batch]:
-        return list(
-            with_relations(Batch.objects.on_board().filter(self.holds).order_by(*self.order))[
-                :CARDS_SHOWN
-            ]
-        )
+    @property
+    def brief(self) -> str:
+        """Its title where there is little room."""
+        return self.short or self.title
+
+    def batches(self, among: BatchQuerySet, most: int = CARDS_SHOWN) -> list[Batch]:
+        return list(with_relations(among.filter(self.holds).order_by(*self.order))[:most])
 
 
 COLUMNS = (
-    Column("draft", "Draft", Q(state=BatchState.DRAFT), ("-id",)),
+    Column(
+        "draft", "Draft", Q(state=BatchState.DRAFT), ("-id",),
+        "A new batch waits here, with its estimate, until somebody starts it.",
+    ),
     Column(
         "queued", "Queued",
         Q(state=BatchState.QUEUED) | Q(state=BatchState.PAUSED) & ~_STARTED,
-        ("-priority", "id"), rest="more",
+        ("-priority", "id"), "A started batch waits here for its first call.", rest="more",
     ),
     Column(
         "running", "Running",
         Q(state=BatchState.RUNNING) | Q(state=BatchState.PAUSED) & _STARTED,
-        ("-id",),
+        ("-id",), "Batches whose items are being sent stand here, with what holds them up.",
     ),
-    Column("review", "Review", Q(state=BatchState.REVIEW), ("finished_at", "id"), rest="more"),
+    Column(
+        "review", "Review", Q(state=BatchState.REVIEW), ("finished_at", "id"),
+        "When its last item has ended, a batch waits here for a person to judge a sample.",
+        rest="more",
+    ),
     Column(
         "released", "Released",
         Q(state__in=[BatchState.APPROVED, BatchState.RELEASED]), ("-decided_at", "-id"),
+        "Approved batches stand here: their results can be exported.",
     ),
 )  # fmt: skip
 
 ENDED = Column(
     "ended", "Rejected and cancelled",
     Q(state__in=[BatchState.REJECTED, BatchState.CANCELLED]), ("-id",),
+    "Nothing was rejected or cancelled.", short="Ended",
 )  # fmt: skip
 
 NAMES = frozenset(column.name for column in (*COLUMNS, ENDED))
@@ -78,12 +92,11 @@ def with_relations(batches: QuerySet[Batch]) -> QuerySet[Batch]:
     )
 
 
-def counts() -> dict[str, int]:
+def counts(among: BatchQuerySet) -> dict[str, int]:
     """How many batches stand in each column, and how many of those that ended were rejected."""
     found = dict.fromkeys((*sorted(NAMES), "rejected"), 0)
     rows = (
-        Batch.objects.on_board()
-        .order_by()
+        among.order_by()
         .values_list("state")
         .annotate(all=Count("id"), started=Count("id", filter=_STARTED))
     )

@@ -21,7 +21,7 @@ def searches(batch: Batch, asked: Asked) -> list[ItemQuerySet]:
         items = items.exclude(outcome="").exclude(outcome="ok").filter(outcome=asked.outcome)
     if asked.find:
         return [
-            items.filter(_begins(asked.find)),
+            items.filter(begins(asked.find)),
             items.exclude(problem="").filter(problem__icontains=asked.find),
         ]
     if asked.state == ItemState.WAITING:
@@ -36,7 +36,7 @@ def chosen(batch: Batch, asked: Asked) -> ItemQuerySet:
     if asked.outcome:
         items = items.filter(outcome=asked.outcome)
     if asked.find:
-        items = items.filter(_begins(asked.find) | Q(problem__icontains=asked.find))
+        items = items.filter(begins(asked.find) | Q(problem__icontains=asked.find))
     return items
 
 
@@ -77,7 +77,7 @@ def _in_state(batch: Batch, asked: Asked) -> ItemQuerySet:
     return items.filter(state=asked.state) if asked.state else items
 
 
-def _begins(prefix: str) -> Q:
+def begins(prefix: str) -> Q:
     """Keys that begin so. SQLite's LIKE would not use the index of keys; a range does."""
     if connection.vendor == "sqlite":
         return Q(key__gte=prefix, key__lt=prefix + LAST_CHARACTER)

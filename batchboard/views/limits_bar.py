@@ -1,15 +1,21 @@
-"""The limits of the installation as the bar above the board draws them."""
+"""The limits of the installation as the bar on every page draws them."""
 
+import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal
 
 from django.db.models import Sum
 
-from batchboard.models import Attempt, Limits, Worker
+from batchboard import rows
+from batchboard.models import Attempt, Limits, ModelLimit, Worker
+from batchboard.models.limit_settings import RATES
+from batchboard.views.limits_use import used_last_minute
+from dispatch import pump
 
 MOST_SLOTS = 40
-RATES = {
+LABELS = {
     "rpm": ("Requests per minute", "Req / min"),
     "itpm": ("Input tokens per minute", "Input / min"),
     "otpm": ("Output tokens per minute", "Output / min"),
@@ -17,20 +23,40 @@ RATES = {
 
 
 @dataclass(frozen=True)
-class Binding:
-    """The rate limit that holds calls back, and what it allows in a minute."""
+class Rate:
+    """What one model used of one limit per minute in the last minute."""
 
+    name: str
     label: str
     short: str
-    allowed: int
+    used: float
+    allowed: float
+    binds: bool = False
+    tightest: bool = False
+    """Whether a narrow screen, which has room for one of them, shows this one."""
+
+    @property
+    def share(self) -> float:
+        return _percent(self.used, self.allowed)
+
+    @property
+    def used_words(self) -> str:
+        return _short(self.used, self.allowed)
+
+    @property
+    def allowed_words(self) -> str:
+        return _short(self.allowed, self.allowed)
 
 
 @dataclass(frozen=True)
 class LimitsBar:
-    """In flight, money and workers, each as used / allowed. Shares are percentages of a meter."""
+    """In flight, rates, money and workers, each as used / allowed. Shares are percentages of a
+    meter."""
 
     limits: Limits
     in_flight: int
+    model: str
+    rates: Sequence[Rate]
     spent: Decimal
     ceiling: Decimal | None
     reserved: Decimal
@@ -46,6 +72,11 @@ class LimitsBar:
         free = max(0, in_force - self.in_flight)
         cut = max(0, cap - self.in_flight - free)
         return ["filled"] * self.in_flight + ["free"] * free + ["cut"] * cut
+
+    @property
+    def cap_words(self) -> str:
+        """Why the cap is as it is, without the number that it was: cut to 16 by a 429."""
+        return re.sub(r",? from \d+ to", " to", self.limits.cap_reason)
 
     @property
     def in_flight_share(self) -> float:
@@ -65,24 +96,20 @@ class LimitsBar:
     def period(self) -> str:
         return "this month" if self.limits.configured("budget_period") == "month" else "in all"
 
-    @property
-    def binding_rate(self) -> Binding | None:
-        binds = self.limits.binds
-        if binds not in RATES:
-            return None
-        allowed = self.limits.configured(binds) * self.limits.configured("headroom")
-        return Binding(*RATES[binds], int(allowed))
 
-
-def limits_bar(limits: Limits, workers: list[Worker], now: datetime) -> LimitsBar:
+def limits_bar(limits: Limits, workers: Sequence[Worker], now: datetime) -> LimitsBar:
+    """Six queries, each over few rows however long the ledger is."""
     held = (
         Attempt.objects.live()
         .filter(pk__gte=limits.oldest_live)
         .aggregate(slots=Sum("slot"), reserved=Sum("reserved"))
     )
+    model, rates = _busiest(limits, now)
     return LimitsBar(
         limits=limits,
         in_flight=held["slots"] or 0,
+        model=model,
+        rates=rates,
         spent=limits.spent(now),
         ceiling=limits.configured("budget"),
         reserved=held["reserved"] or Decimal(0),
@@ -91,5 +118,50 @@ def limits_bar(limits: Limits, workers: list[Worker], now: datetime) -> LimitsBa
     )
 
 
-def _percent(part: Decimal | int, whole: Decimal | int) -> float:
+def current_bar() -> LimitsBar:
+    """The bar of a page that reads nothing of the limits for itself."""
+    now = rows.now()
+    limits = Limits.objects.select_related("paused_by").first() or Limits.objects.current()
+    return limits_bar(limits, pump.alive(now), now)
+
+
+def _busiest(limits: Limits, now: datetime) -> tuple[str, list[Rate]]:
+    """The model that is nearest to a limit, to the one that binds where one does; what every model
+    may use where nothing was sent."""
+    used = used_last_minute(limits, now)
+    known = {one.model: one for one in ModelLimit.objects.all()}
+    found = {
+        model: _rates(known.get(model) or ModelLimit(model=model), used[model], limits)
+        for model in sorted(used) or [""]
+    }
+
+    def nearness(model: str) -> float:
+        near = [rate.share for rate in found[model] if rate.binds] or [0.0]
+        return max(near) * 1_000 + max(rate.share for rate in found[model])
+
+    model = max(found, key=nearness)
+    return model, found[model]
+
+
+def _rates(row: ModelLimit, used: dict[str, float], limits: Limits) -> list[Rate]:
+    headroom = float(limits.configured("headroom"))
+    allowed = {name: row.allowed(name, limits) * headroom for name in RATES}
+    binding = limits.binds if limits.binds in RATES else ""
+    tightest = binding or max(RATES, key=lambda name: used[name] / allowed[name])
+    return [
+        Rate(name, *LABELS[name], used[name], allowed[name], name == binding, name == tightest)
+        for name in RATES
+    ]
+
+
+def _short(number: float, scale: float) -> str:
+    """A number in the unit of its scale: 0.72M of 1.60M, 48k of 320k, 796 of 800."""
+    if scale >= 1_000_000 and number >= 10_000:
+        return f"{number / 1_000_000:.2f}M"
+    if scale >= 10_000 and number >= 1_000:
+        return f"{number / 1_000:.0f}k"
+    return f"{number:,.0f}"
+
+
+def _percent(part: Decimal | float, whole: Decimal | float) -> float:
     return round(min(100.0, float(part) / float(whole) * 100), 2) if whole else 100.0

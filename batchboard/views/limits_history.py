@@ -9,13 +9,13 @@ from batchboard.models import Event, Limits, ModelLimit, Sample
 from batchboard.models.limit_settings import RATES
 from batchboard.models.sample import KEPT
 from batchboard.plots import Bars, Mark, Pause, Plot, Point, Series, clock, clock_ticks, plot
+from batchboard.views.limits_use import USED
 
 EVENTS = ("limits.cut", "limits.paused", "limits.resumed")
 MOST_EVENTS = 200
 GAP = 4
 """After so many missing samples the line breaks: nobody wrote, so nothing is known."""
 
-USED = {"rpm": "requests", "itpm": "input_tokens", "otpm": "output_tokens"}
 NAMES = {"rpm": "requests", "itpm": "input tokens", "otpm": "output tokens"}
 TONES = {"rpm": "wait", "itpm": "run", "otpm": "person"}
 
@@ -121,18 +121,6 @@ def history(limits: Limits, models: dict[str, ModelLimit], shown: Range, now: da
         ),
         bool(samples.totals),
     )
-
-
-def used_last_minute(now: datetime) -> dict[str, dict[str, float]]:
-    """Requests and tokens of each model that ended in the last minute."""
-    used: dict[str, dict[str, float]] = defaultdict(lambda: dict.fromkeys(RATES, 0))
-    newest = Sample.objects.filter(
-        seconds=min(KEPT), at__gt=now - timedelta(seconds=60), at__lte=now
-    ).exclude(model="")
-    for one in newest:
-        for rate, column in USED.items():
-            used[one.model][rate] += getattr(one, column)
-    return used
 
 
 def limited_today(now: datetime) -> dict[str, int]:

@@ -10,7 +10,8 @@ from django.db.models import Count, F, Min, Sum
 from batchboard.models import Attempt, Batch, Limits, ModelLimit, Worker
 from batchboard.models.limit_settings import RATES
 from batchboard.states import OPEN_BATCH
-from batchboard.views.limits_history import NAMES, limited_today, used_last_minute
+from batchboard.views.limits_history import NAMES, limited_today
+from batchboard.views.limits_use import used_last_minute
 
 BINDS_FROM = 0.95
 GONE_SHOWN = timedelta(minutes=30)
@@ -80,7 +81,7 @@ def model_rows(
 ) -> list[ModelRow]:
     """The models that were ever called. `typed` holds, by the name of a field, what somebody
     typed that could not be saved, and `errors` why."""
-    used, limited = used_last_minute(now), limited_today(now)
+    used, limited = used_last_minute(limits, now), limited_today(now)
     headroom = float(limits.configured("headroom"))
 
     def cell(row: ModelLimit, rate: str) -> Cell:

@@ -8,7 +8,9 @@ from django.db import connections
 from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
 from django.views.decorators.http import require_GET
 
+from batchboard.roles import rights_of
 from batchboard.views.hub import hub
+from batchboard.views.painting import View
 
 LONGEST_SECONDS = 600
 """A stream ends after this time and the browser opens another, so that one whose session has ended
@@ -17,27 +19,44 @@ is asked to sign in."""
 
 @require_GET
 async def live(request: HttpRequest) -> HttpResponse | StreamingHttpResponse:
-    """Events `board` and, for `?batch=`, `batch-<public id>`; their data is empty."""
+    """Events `board` and, for `?batch=`, `batch-<public id>`, without data: ask for what you show.
+    And `patch`, whose data are elements to put in the place of those with the same id: cards, for
+    `?board`, and the figures of the batch."""
     user = await request.auser()
     if not user.is_authenticated:
         return HttpResponse("Sign in first.", status=401)
-    await sync_to_async(_hand_back_connections)()
-    response = StreamingHttpResponse(
-        _events(request.GET.get("batch", "")), content_type="text/event-stream"
-    )
+    view = await sync_to_async(_view)(request)
+    response = StreamingHttpResponse(_events(view), content_type="text/event-stream")
     response["Cache-Control"] = "no-cache"
     response["X-Accel-Buffering"] = "no"
     return response
 
 
-async def _events(batch: str) -> AsyncIterator[str]:
-    with hub.listening(batch if batch.replace("_", "").isalnum() else "") as listener:
+def _view(request: HttpRequest) -> View:
+    batch = request.GET.get("batch", "")
+    try:
+        return View(
+            rights=rights_of(request.user),
+            board="board" in request.GET,
+            batch=batch if batch.replace("_", "").isalnum() else "",
+        )
+    finally:
+        _hand_back_connections()
+
+
+async def _events(view: View) -> AsyncIterator[str]:
+    with hub.listening(view) as listener:
         ends = asyncio.get_running_loop().time() + LONGEST_SECONDS
         yield "retry: 1000\n\n"
-        async for names in listener.news():
-            yield "".join(f"event: {name}\ndata:\n\n" for name in names)
+        async for events in listener.news():
+            yield "".join(_as_text(name, data) for name, data in events)
             if asyncio.get_running_loop().time() > ends:
                 return
+
+
+def _as_text(name: str, data: str) -> str:
+    lines = "\n".join(f"data:{line}" for line in data.splitlines() or [""])
+    return f"event: {name}\n{lines}\n\n"
 
 
 def _hand_back_connections() -> None:

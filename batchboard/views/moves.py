@@ -1,17 +1,22 @@
-"""What a person does with a batch: each address takes a POST, calls one verb and leads back."""
+"""What a person does with a batch: each address takes a POST, calls one verb and leads back. A
+script that asks gets the outcome in one plain sentence instead, and the page stays."""
 
 from collections.abc import Callable
+from http import HTTPStatus
 
 from django.contrib import messages
-from django.http import HttpRequest, HttpResponse
-from django.shortcuts import get_object_or_404, redirect
-from django.views.decorators.http import require_POST
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.views.decorators.http import require_http_methods, require_POST
 
 from batchboard.models import Batch
-from batchboard.roles import NotAllowed
+from batchboard.roles import NotAllowed, Right, require, rights_of
 from batchboard.states import MoveRefused
+from batchboard.views.columns import COLUMNS, ENDED
+from batchboard.views.placement import Placement, placement, placements
 
-Verb = Callable[[Batch, HttpRequest], str | None]
+Verb = Callable[[Batch, HttpRequest], str]
+COLUMNS_BY_NAME = {column.name: column for column in (*COLUMNS, ENDED)}
 
 
 def _move(verb: Verb) -> Callable[[HttpRequest, str], HttpResponse]:
@@ -23,32 +28,86 @@ def _move(verb: Verb) -> Callable[[HttpRequest, str], HttpResponse]:
         except NotAllowed:
             raise
         except MoveRefused as refusal:
+            if _is_script(request):
+                return _sentence(str(refusal), HTTPStatus.CONFLICT)
             messages.error(request, str(refusal))
         else:
-            if done:
-                messages.success(request, done)
+            if _is_script(request):
+                return _sentence(done)
         return redirect("board") if "board" in request.GET else redirect("batch", public_id)
 
     return view
 
 
-def _start(batch: Batch, request: HttpRequest) -> None:
+def _start(batch: Batch, request: HttpRequest) -> str:
     batch.start(by=request.user)
+    return f"{batch.name}: started"
 
 
-def _pause(batch: Batch, request: HttpRequest) -> None:
+def _pause(batch: Batch, request: HttpRequest) -> str:
     batch.pause(by=request.user)
+    return f"{batch.name}: paused"
 
 
-def _resume(batch: Batch, request: HttpRequest) -> None:
+def _resume(batch: Batch, request: HttpRequest) -> str:
     batch.resume(by=request.user)
+    return f"{batch.name}: resumed"
 
 
-def _cancel(batch: Batch, request: HttpRequest) -> None:
+def _cancel(batch: Batch, request: HttpRequest) -> str:
     batch.cancel(by=request.user)
+    return f"{batch.name}: cancelled"
 
 
 run = _move(_start)
 pause = _move(_pause)
 resumption = _move(_resume)
 cancellation = _move(_cancel)
+
+
+@require_http_methods(["GET", "POST"])
+def batch_placement(request: HttpRequest, public_id: str) -> HttpResponse:
+    """GET: what each column means for this batch, as the menu that asks where to move it.
+    POST: put its card into `column`."""
+    if request.method == "POST":
+        return _place(request, public_id)
+    batch = get_object_or_404(Batch, public_id=public_id)
+    found = placements(batch, rights_of(request.user))
+    return render(request, "board/_placement.html", {"batch": batch, "placements": found})
+
+
+def _place(request: HttpRequest, public_id: str) -> HttpResponse:
+    require(request.user, Right.OPERATE, "move a batch")
+    batch = get_object_or_404(Batch, public_id=public_id)
+    column = COLUMNS_BY_NAME.get(request.POST.get("column", ""))
+    if column is None:
+        raise Http404
+    means = placement(batch, column, rights_of(request.user))
+    if not means.verb:
+        return _not_placed(request, batch, means)
+    return _move(_verb_of(means))(request, public_id)
+
+
+def _verb_of(means: Placement) -> Verb:
+    def verb(batch: Batch, request: HttpRequest) -> str:
+        getattr(batch, means.verb)(by=request.user)
+        return f"{batch.name}: now in {means.column.title}"
+
+    return verb
+
+
+def _not_placed(request: HttpRequest, batch: Batch, means: Placement) -> HttpResponse:
+    if _is_script(request):
+        return _sentence(means.says, HTTPStatus.CONFLICT)
+    if means.opens:
+        return redirect(means.opens)
+    messages.error(request, f"{batch.name}: {means.says}")
+    return redirect("board")
+
+
+def _is_script(request: HttpRequest) -> bool:
+    return "HX-Request" in request.headers
+
+
+def _sentence(text: str, status: int = HTTPStatus.OK) -> HttpResponse:
+    return HttpResponse(text, status=status, content_type="text/plain; charset=utf-8")

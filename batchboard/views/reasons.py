@@ -5,28 +5,22 @@ from datetime import datetime
 
 from batchboard.models import Batch
 from batchboard.states import OPEN_BATCH, BatchState, Block, Wait
+from batchboard.views.review_progress import ReviewProgress
 
 SMALL_BATCH = 15
 
 
 @dataclass(frozen=True)
 class Reason:
-    """A sentence with the tone of who must move; it ends in `until` or `since`, where given."""
+    """A sentence with the tone of who must move; it ends in `until` or, after `joint`, in `since`,
+    where given."""
 
     tone: str
     icon: str
     text: str
     until: datetime | None = None
     since: datetime | None = None
-
-
-@dataclass(frozen=True)
-class Judged:
-    """How far the review of a batch is."""
-
-    drawn: int = 0
-    judged: int = 0
-    bad: int = 0
+    joint: str = ", "
 
 
 BLOCKED = {
@@ -66,7 +60,7 @@ def reason(
     now: datetime,
     workers: int,
     paused_at: datetime | None = None,
-    judged: Judged | None = None,
+    review: ReviewProgress | None = None,
 ) -> Reason | None:
     """Why `batch` does not move, or None where it does or has ended."""
     if batch.state in OPEN_BATCH | {BatchState.PAUSED} and batch.blocked:
@@ -76,7 +70,7 @@ def reason(
     if batch.state in OPEN_BATCH:
         return _waiting(batch, now, workers)
     if batch.state == BatchState.REVIEW:
-        return _review(judged or Judged(), batch)
+        return _review(review or ReviewProgress(), batch)
     if batch.state == BatchState.DRAFT and 0 < batch.total < SMALL_BATCH:
         return Reason("wait", "scales", f"Under {SMALL_BATCH} items: batching gains little")
     return None
@@ -104,10 +98,9 @@ def _waiting(batch: Batch, now: datetime, workers: int) -> Reason | None:
     return None
 
 
-def _review(judged: Judged, batch: Batch) -> Reason:
-    if not judged.drawn:
-        return Reason("person", "eye", "No result to review", since=batch.finished_at)
-    said = f"{judged.judged} of {judged.drawn} judged"
-    if judged.judged == judged.drawn:
-        return Reason("person", "check", f"{said}, {judged.bad} bad")
-    return Reason("person", "eye", said, since=None if judged.judged else batch.finished_at)
+def _review(review: ReviewProgress, batch: Batch) -> Reason:
+    if review.drawn and review.judged == review.drawn:
+        return Reason("person", "check", review.words)
+    if review.judged or review.judging:
+        return Reason("person", "eye", review.words)
+    return Reason("person", "eye", review.words, since=batch.finished_at, joint=": ended ")

@@ -1,4 +1,5 @@
-// Tells a screen reader of changes of state and of blocks, at most every five seconds.
+// Tells a screen reader of changes of state and of blocks, at most every five seconds; at once of
+// what its user did, with an event `done` at the element that changes by it.
 (() => {
   const QUIET = 5000;
   const region = document.getElementById("said");
@@ -17,6 +18,12 @@
     queue.clear();
     timer = setTimeout(speak, QUIET);
   }
+
+  document.addEventListener("done", (event) => {
+    known.delete(event.target.id);
+    queue.delete(event.target.id);
+    region.textContent = event.detail;
+  });
 
   document.addEventListener("htmx:afterSwap", () => {
     const now = sayings();

@@ -1,5 +1,6 @@
 // Single keys, never while somebody types: J K H L among cards, G B to the board, ? for all keys,
-// and whatever carries `data-key`. Who wants none has `data-keys="off"` on the body.
+// whatever carries `data-key` (the page's own before the shell's), and `data-card-key` in the card
+// that has the focus. Who wants none has `data-keys="off"` on the body.
 (() => {
   let leading = false;
 
@@ -27,9 +28,10 @@
   }
 
   function follow(key) {
-    const named = document.querySelector(`[data-key="${CSS.escape(key)}"]`);
+    const card = document.activeElement.closest?.("[data-moves]");
+    const named = card?.querySelector(`[data-card-key="${CSS.escape(key)}"]`) ?? [...document.querySelectorAll(`[data-key="${CSS.escape(key)}"]`)].at(-1);
     if (!named) return false;
-    if (named.matches("input")) named.focus();
+    if (named.matches("input")) named.select();
     else named.click();
     return true;
   }

@@ -1,7 +1,8 @@
 // A swap that changes only what is different, so that focus, scroll, selection and typed text
 // survive: `hx-swap="steady"`. Elements are the same where their ids are, else by place and name.
+// A fragment that is the target itself, by its id, replaces its attributes as well.
 // `data-keep` is never touched; `data-hold` waits while the pointer or the focus is in it, and says
-// so with `steady:held`.
+// so with `steady:held`. `htmx.steady(old, fresh)` does the same to one element.
 (() => {
   const TEXT = Node.TEXT_NODE;
 
@@ -60,12 +61,21 @@
     return next;
   }
 
+  // Puts `fresh` in the place of `old` in the same way, with no request.
+  htmx.steady = (old, fresh) => {
+    const added = [];
+    patch(old, fresh, added);
+    for (const node of added) if (node.nodeType !== TEXT) htmx.process(node);
+  };
+
   htmx.defineExtension("steady", {
     isInlineSwap: (style) => style === "steady",
     handleSwap(style, target, fragment) {
       if (style !== "steady") return false;
       const added = [];
-      patchChildren(target, fragment, added);
+      const only = fragment.children.length === 1 ? fragment.firstElementChild : null;
+      if (only?.id && only.id === target.id) patch(target, only, added);
+      else patchChildren(target, fragment, added);
       return added.filter((node) => node.nodeType !== TEXT);
     },
   });

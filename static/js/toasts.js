@@ -1,5 +1,5 @@
 // A toast leaves after six seconds, but stays while the pointer or the focus is on it. What a
-// fragment asked for and was refused is told in one too.
+// fragment asked for and was refused is told in one too, as is the detail of an event `toast`.
 (() => {
   function passing(toast) {
     const leave = () => {
@@ -12,12 +12,18 @@
 
   document.querySelectorAll(".toast").forEach(passing);
 
-  document.addEventListener("htmx:responseError", ({ detail: { xhr } }) => {
-    if (xhr.status !== 403 || !xhr.getResponseHeader("Content-Type")?.startsWith("text/plain")) return;
+  function show(text) {
     const toast = document.createElement("p");
     toast.className = "toast";
-    toast.textContent = xhr.responseText;
+    toast.textContent = text;
     document.querySelector(".toasts").append(toast);
     passing(toast);
+  }
+
+  document.addEventListener("toast", (event) => show(event.detail));
+
+  document.addEventListener("htmx:responseError", ({ detail: { xhr } }) => {
+    if (xhr.status !== 403 || !xhr.getResponseHeader("Content-Type")?.startsWith("text/plain")) return;
+    show(xhr.responseText);
   });
 })();

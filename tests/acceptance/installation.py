@@ -167,6 +167,15 @@ class Installation:
         except psycopg.OperationalError:
             return None, None
 
+    def read_all(self, sql: str, *parameters: object) -> list[tuple]:
+        """All rows, past the command line."""
+        address = self.environment.get("DATABASE_URL")
+        if address:
+            with psycopg.connect(address) as connection:
+                return connection.execute(sql, parameters).fetchall()
+        with closing(sqlite3.connect(self.data / "batchboard.sqlite3", timeout=20)) as file:
+            return file.execute(sql.replace("%s", "?"), parameters).fetchall()
+
     def items(self, count: int, name: str = "items", text: str = "some text") -> Path:
         path = self.folder / f"{name}.csv"
         lines = [f"{name}-{n},{text} {n}" for n in range(count)]

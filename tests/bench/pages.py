@@ -50,6 +50,12 @@ def addresses(client, long: str):
     page = f"/batches/{long}/"
     yield "board", "/"
     yield "board, fragment", "/board/columns"
+    yield "board, limits bar", "/board/limits"
+    yield "board, filtered", "/?state=person&q=ticket"
+    yield "board, 200 cards of one column", "/board/columns?released=200"
+    yield "search, batches", "/search/?q=ticket"
+    yield "search, an item of the long batch", "/search/?q=ticket-99999"
+    yield "search, nothing like it", "/search/?q=zzz"
     yield "batch", page
     yield "batch, fragment", f"{page}live"
     for state in ("succeeded", "running", "waiting", "dead"):

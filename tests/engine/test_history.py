@@ -32,6 +32,7 @@ def test_the_pump_writes_a_sample_every_ten_seconds_and_no_more(clock, announced
 def test_of_several_pumps_one_writes(clock, announced):
     first, second = Limits.objects.current(), Limits.objects.current()
     history.sample(first, 3, clock.now)
+    clock.advance(1)
     history.sample(second, 3, clock.now)
     assert len(samples()) == 1
 

@@ -12,6 +12,7 @@ from django.utils import timezone
 from batchboard.models import (
     Attempt,
     Batch,
+    Limits,
     NewItem,
     RunOptions,
     TaskType,
@@ -46,6 +47,7 @@ def person(db: None) -> User:
     """An operator and reviewer."""
     user = User.objects.create_user("mara", password=PASSWORD, first_name="Mara", last_name="Voss")
     user.groups.set(Group.objects.filter(name__in=[Role.OPERATOR, Role.REVIEWER]))
+    Limits.objects.current()  # the row that every page's bar makes on first use
     return user
 
 
@@ -61,6 +63,7 @@ def viewer(db: None) -> User:
 def admin(db: None) -> User:
     user = User.objects.create_user("boss", password=PASSWORD)
     user.groups.set(Group.objects.filter(name=Role.ADMIN))
+    Limits.objects.current()
     return user
 
 

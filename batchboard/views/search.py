@@ -1,0 +1,74 @@
+"""Jumps to a batch by its name or id, or to an item by the beginning of its key."""
+
+from dataclasses import dataclass
+
+from django.db.models import Q
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.urls import reverse
+from django.views.decorators.http import require_safe
+
+from batchboard.models import Batch, Item
+from batchboard.views.columns import COLUMNS, ENDED, column_of
+from batchboard.views.item_search import begins
+
+LONGEST = 200
+BATCHES, ITEMS = 6, 5
+BATCHES_SEARCHED = 1_000
+"""Keys are looked for in the newest batches only: one step in the index of keys for each."""
+
+TITLES = {column.name: column.title for column in (*COLUMNS, ENDED)}
+
+
+@dataclass(frozen=True)
+class Hit:
+    """One place to jump to, and what tells it from others of the same name."""
+
+    id: str
+    name: str
+    detail: str
+    address: str
+    is_item: bool = False
+
+
+@require_safe
+def search(request: HttpRequest) -> HttpResponse:
+    text = request.GET.get("q", "").strip()[:LONGEST].replace("\0", "")
+    context = {"asked": text, "hits": hits(text) if text else []}
+    name = "search/_hits.html" if "HX-Request" in request.headers else "search/search.html"
+    return render(request, name, context)
+
+
+def hits(text: str) -> list[Hit]:
+    """Batches first, newest first; both short, since whoever sees more types more."""
+    return [*_batches(text), *_items(text)]
+
+
+def _batches(text: str) -> list[Hit]:
+    named = Q(name__icontains=text) | Q(public_id__startswith=text)
+    found = Batch.objects.on_board().arrived().filter(named).select_related("version__task_type")
+    return [
+        Hit(
+            f"hit-{batch.public_id}",
+            batch.name,
+            TITLES[column_of(batch.state, batch.started_at)],
+            reverse("batch", args=[batch.public_id]),
+        )
+        for batch in found[:BATCHES]
+    ]
+
+
+def _items(text: str) -> list[Hit]:
+    batches = Batch.objects.on_board().arrived().values_list("pk", flat=True)
+    newest = list(batches[:BATCHES_SEARCHED])
+    found = Item.objects.filter(begins(text), batch__in=newest).select_related("batch")
+    return [
+        Hit(
+            f"hit-{item.pk}",
+            item.key,
+            item.batch.name,
+            reverse("item", args=[item.batch.public_id, item.key]),
+            is_item=True,
+        )
+        for item in found.order_by("-batch", "key")[:ITEMS]
+    ]
