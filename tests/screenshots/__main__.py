@@ -20,6 +20,7 @@ from tests.acceptance.installation import Installation
 from tests.screenshots.pages import SCHEMES, Shot, moving, still
 from tests.screenshots.png import small
 from tests.screenshots.story import Story
+from tests.servers import until
 
 CHROMIUM = os.environ.get("CHROMIUM", "/usr/bin/chromium")
 LIMITS = {
@@ -90,7 +91,7 @@ def _settle(page: Page) -> None:
     """Until nothing is fetched or swapped; the stream of live updates never ends by itself."""
     page.wait_for_load_state("load")
     page.evaluate("document.fonts.ready")
-    page.wait_for_function(f"!document.querySelector('{NOT_QUIET}')")
+    until(lambda: not page.locator(NOT_QUIET).count(), 5, "the end of what is fetched")
     time.sleep(0.15)
 
 

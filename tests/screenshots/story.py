@@ -66,7 +66,7 @@ class Story:
         self.operator.send(
             f"/batches/{scan}/comments", text="Same list as last week, plus Gannet and Elmtree?"
         )
-        until(lambda: self._column(scan, "waits_for") == "provider_pause", 25, "the 429")
+        until(lambda: self._column(scan, "waits_for") == "provider_pause", 40, "the 429")
         self._create("queued", self.notes, "PR review notes", 0, priority="high")
         self._create("queued2", self.competitors, "Weekly competitor scan", 0, only_first=12,
                      name="[Batch] Competitors at the fair")  # fmt: skip
@@ -87,7 +87,7 @@ class Story:
         released = [
             self._create("released", self.competitors, "Weekly competitor scan", 7),
             self._create("released notes", self.notes, "PR review notes", 2),
-            self._create("released tickets", self.tickets, "Ticket triage", 3, only_first=150),
+            self._create("released tickets", self.tickets, "Ticket triage", 3, only_first=90),
         ]
         self.bb.simulate(**QUICK, fail_containing={"T-88131": "malformed", "T-88127": "refusal"})
         open_ = [
@@ -121,8 +121,8 @@ class Story:
         until(lambda: self._column(paused, "succeeded") > 20, 40, "a part of it", every=0.1)
         self.operator.send(f"/batches/{paused}/pause")
         self.bb.simulate(latency=0.25)
-        blocked = self._create("blocked", self.tickets, "Ticket triage", 5, only_first=500,
-                               budget="0.03")  # fmt: skip
+        blocked = self._create("blocked", self.tickets, "Ticket triage", 5, only_first=120,
+                               budget="0.006")  # fmt: skip
         until(lambda: self._column(blocked, "blocked"), 60, "the block", every=0.1)
 
     def _draft(self) -> None:
