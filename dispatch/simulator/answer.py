@@ -75,7 +75,9 @@ def _clipped(text: str, max_tokens: int) -> Answer:
     tokens = text_tokens(text)
     if tokens <= max_tokens:
         return Answer(text, tokens)
-    kept = text.encode("utf-8", "surrogatepass")[: max_tokens * BYTES_PER_TOKEN].decode(errors="ignore")
+    kept = text.encode("utf-8", "surrogatepass")[: max_tokens * BYTES_PER_TOKEN].decode(
+        errors="ignore"
+    )
     return Answer(kept, max_tokens, "max_tokens")
 
 

@@ -3,7 +3,6 @@
 from collections.abc import Callable
 
 import pytest
-from playwright.sync_api import expect
 
 from tests.acceptance.installation import Installation
 from tests.browser.person import Person
