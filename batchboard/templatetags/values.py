@@ -78,7 +78,7 @@ class _Writer:
 
     def _chip(self, value: object) -> SafeString:
         text = value if isinstance(value, str) else compact(value)
-        return format_html('<code class="chip">{}</code>', self._cut(text))
+        return format_html('<code class="value">{}</code>', self._cut(text))
 
     def _pairs(self, value: Mapping[str, Any], depth: int) -> SafeString:
         rows = []

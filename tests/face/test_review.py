@@ -95,7 +95,7 @@ class TestPage:
             answered(batch, key, json.dumps({"level": "high", "parts": ["one", {"name": True}]}))
         html = text(page, batch)
         assert "Meets the contract: 2 of 2 fields" in html
-        assert '<code class="chip">high</code>' in html
+        assert '<code class="value">high</code>' in html
         assert "<li><b>name</b>: <code" in html
 
     @pytest.mark.parametrize(
