@@ -23,8 +23,13 @@ test: $(STAMP) ## the gate: format, lint, types, import rules, migrations, tests
 accept: $(STAMP) ## every acceptance test at full size, on both kinds of servers (about an hour)
 	FULL=1 $(BIN)/python -m pytest -m processes -s
 
-bench: $(STAMP) ## throughput against a bare loop, rate limits, ingest (about half an hour)
+bench: $(STAMP) ## throughput, rate limits, ingest, pages, live updates (about 40 minutes)
 	$(BIN)/python -m tests.bench
+	$(BIN)/python -m tests.bench.pages
+	$(BIN)/python -m tests.bench.live
+
+screenshots: $(STAMP) ## every page, in both schemes, wide and narrow, into .data/screenshots
+	$(BIN)/python -m tests.screenshots .data/screenshots
 
 format: $(STAMP) ## format and mend what a machine can
 	$(BIN)/ruff format .
@@ -46,4 +51,4 @@ $(STAMP): requirements.lock
 	@$(BIN)/uv pip sync --quiet --require-hashes --python $(BIN)/python requirements.lock
 	@touch $@
 
-.PHONY: help run test accept bench format lock clean
+.PHONY: help run test accept bench screenshots format lock clean

@@ -25,7 +25,7 @@ log = logging.getLogger(__name__)
 PATCH_SECONDS = 0.2
 """How long changes are gathered before they are painted again."""
 
-FOLD_SECONDS = 0.5
+FOLD_SECONDS = 0.6
 """How long names are gathered before a browser hears of them: two requests a second at most."""
 
 TICK_SECONDS = 10.0
