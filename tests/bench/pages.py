@@ -53,7 +53,7 @@ def addresses(client, long: str):
     yield "board, fragment", "/board/columns"
     yield "board, limits bar", "/board/limits"
     yield "board, filtered", "/?state=person&q=ticket"
-    yield "board, 200 cards of one column", "/board/columns?released=200"
+    yield "board, 150 cards of one column", "/board/columns?released=150"
     yield "search, batches", "/search/?q=ticket"
     yield "search, an item of the long batch", "/search/?q=ticket-99999"
     yield "search, nothing like it", "/search/?q=zzz"
