@@ -72,7 +72,7 @@ def account(chromium: Browser, home: str, admin: Person) -> Callable[..., dict[s
     def session(role: str) -> dict[str, object]:
         if role not in sessions:
             name = f"{role.lower()}1"
-            password = admin.add(name, role)
+            password = admin.add(name, *([] if role == "Viewer" else [role]))
             with present(Person(chromium, home, name)) as person:
                 person.sign_in(password)
                 sessions[role] = person.context.storage_state()
