@@ -62,6 +62,14 @@ class Samples:
             else:
                 self.totals.append(one)
 
+    @property
+    def begin(self) -> datetime:
+        """Where the plot begins: a young installation's few minutes fill its width."""
+        if not self.totals:
+            return self.start
+        first = self.totals[0].at - timedelta(seconds=self.shown.seconds)
+        return max(self.start, min(first, self.now - self.shown.length / 6))
+
     def spans(self) -> list[tuple[Sample, float, float]]:
         """Each total with the seconds in which its span begins and ends."""
         if self.shown.seconds != min(KEPT):
@@ -82,7 +90,7 @@ class Samples:
 
 def history(limits: Limits, models: dict[str, ModelLimit], shown: Range, now: datetime) -> History:
     samples = Samples(shown, now)
-    start, end = samples.start.timestamp(), now.timestamp()
+    start, end = samples.begin.timestamp(), now.timestamp()
     draw = partial(
         plot,
         start=start,

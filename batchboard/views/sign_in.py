@@ -41,6 +41,8 @@ def password(request: HttpRequest) -> HttpResponse:
     user = cast(User, request.user)
     form_class = SetPasswordForm if user.must_change_password else PasswordChangeForm
     form = form_class(user, request.POST or None)
+    again = form.fields["new_password2"]
+    again.label, again.help_text = "New password again", ""
     if request.method == "POST" and form.is_valid():
         user.must_change_password = False
         form.save()

@@ -57,7 +57,12 @@ def test_they_walk_over_the_board_and_act_on_a_card(pile: str, page: Page) -> No
     keys.press("j")
     first = focused(page)
     assert first.startswith("open-")
-    for there, back in (("l", "h"), ("ArrowRight", "ArrowLeft"), ("j", "k"), ("ArrowDown", "ArrowUp")):
+    for there, back in (
+        ("l", "h"),
+        ("ArrowRight", "ArrowLeft"),
+        ("j", "k"),
+        ("ArrowDown", "ArrowUp"),
+    ):
         before = focused(page)
         keys.press(there)
         after = focused(page)

@@ -68,5 +68,3 @@ def test_a_page_finds_back_after_the_web_server_died(
     expect(page.get_by_text("Live updates lost")).to_be_hidden()
     assert page.evaluate("window.here")
     place.simulate(latency=0.2)
-
-

@@ -26,7 +26,9 @@ def test_a_first_visit_is_light(batch: str, sit: Callable[..., Person], address:
     network.send("Network.enable")
     sizes: dict[str, int] = {}
     names: dict[str, str] = {}
-    network.on("Network.responseReceived", lambda e: names.update({e["requestId"]: e["response"]["url"]}))
+    network.on(
+        "Network.responseReceived", lambda e: names.update({e["requestId"]: e["response"]["url"]})
+    )
     network.on(
         "Network.loadingFinished",
         lambda e: sizes.update({e["requestId"]: int(e["encodedDataLength"])}),
