@@ -43,21 +43,10 @@ class Story:
         self.notes = material.pull_requests(self.folder, 64)
         self.tickets = material.tickets(self.folder, 2_000)
         self._write_task_types()
-<<<<<<< HEAD
-        self._say("_write_task_types")
-        self.bb.simulate(**QUICK)
-        self._finish()
-        self._say("_finish")
-        self._stop_halfway()
-        self._say("_stop_halfway")
-        self._draft()
-        self._say("_draft")
-=======
         self.bb.simulate(**QUICK)
         self._finish()
         self._stop_halfway()
         self._draft()
->>>>>>> 6e15a64b6c833800fcfe1379db0f811735af2c88
 
     def run(self) -> None:
         """Two batches under way; a 429 holds one of them up, and two more wait behind it."""
@@ -160,13 +149,5 @@ class Story:
     def _wait_for_review(self, batch: str) -> None:
         until(lambda: self._column(batch, "state") == "review", 60, "the review", every=0.1)
 
-<<<<<<< HEAD
-    def _say(self, what):
-        import time
-
-        print(what, time.strftime("%X"), flush=True)
-
-=======
->>>>>>> 6e15a64b6c833800fcfe1379db0f811735af2c88
     def _column(self, batch: str, name: str) -> Any:
         return self.bb.read(f"SELECT {name} FROM batchboard_batch WHERE public_id = %s", batch)[0]
