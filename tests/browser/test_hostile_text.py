@@ -39,6 +39,11 @@ ANSWERS = {
     "half": '{"label": "broken \ud800 half"}',
     "bare": MARKUP + CONTROL + TURNED,
 }
+DEAD = {"half": "?", "bare": "?"}
+"""Why what cannot be kept as it is has no result."""
+
+QUICK = 1.0
+
 TASK_TYPE = """
 name = '<b onclick="window.ran = 6">Echo</b>'
 model = "claude-haiku-5-5"
@@ -84,11 +89,14 @@ def nothing_ran(page: Page) -> None:
     assert page.locator("h1").first.bounding_box() is not None
 
 
-def test_every_answer_is_kept_and_one_that_is_not_json_is_a_dead_letter(
+def test_what_cannot_be_kept_as_it_is_becomes_a_dead_letter(
     place: Installation, hostile: str
 ) -> None:
-    counts = place.batch("show", hostile)["counts"]
-    assert (counts["succeeded"], counts["dead"]) == (len(INPUTS) - 1, 1)
+    rows = place.read_all(
+        "SELECT i.input, i.problem FROM batchboard_item i JOIN batchboard_batch b ON b.id = i.batch_id"
+        " WHERE b.public_id = %s AND i.state = 'dead'", hostile,
+    )  # fmt: skip
+    assert {json.loads(given)["kind"]: problem for given, problem in rows} == DEAD
 
 
 def test_board_batch_and_task_type_show_it_as_text(
@@ -110,39 +118,41 @@ def test_board_batch_and_task_type_show_it_as_text(
     nothing_ran(page)
 
 
-@pytest.mark.parametrize("kind", INPUTS)
 def test_an_item_opens_quickly_and_shows_it_as_text(
-    hostile: str, sit: Callable[..., Person], kind: str
+    hostile: str, sit: Callable[..., Person]
 ) -> None:
     page = sit("Operator").page
     page.goto(f"/batches/{hostile}/")
-    began = time.monotonic()
-    page.get_by_role("link", name=f"{kind} <script>").click()
     drawer = page.get_by_role("dialog", name="Item")
-    expect(drawer.get_by_role("heading", level=2)).to_be_focused()
-    assert time.monotonic() - began < 1
-    nothing_ran(page)
-    expect(drawer).to_contain_text("⟨U+202E⟩")
-    if kind == "million":
-        drawer.get_by_role("link", name="Show all").first.click()
-        expect(drawer.get_by_text("of 400,")).to_have_count(0)
+    for kind in INPUTS:
+        began = time.monotonic()
+        page.get_by_role("link", name=f"{kind} <script>").click()
+        expect(drawer.get_by_role("heading", level=2)).to_be_focused()
+        assert time.monotonic() - began < QUICK, kind
+        expect(drawer).to_contain_text("⟨U+202E⟩")
+        nothing_ran(page)
+        if kind == "million":
+            drawer.get_by_role("link", name="Show all").first.click()
+            expect(drawer.locator("pre").first).to_contain_text(MILLION[:400_000].strip())
         page.keyboard.press("Escape")
-        expect(drawer).to_be_hidden(timeout=1000)
+        expect(drawer).to_be_hidden(timeout=2000)
 
 
 def test_the_review_shows_it_as_text(hostile: str, sit: Callable[..., Person]) -> None:
     page = sit("Reviewer").page
     page.goto(f"/batches/{hostile}/review/")
-    for place in range(len(INPUTS) - 1):
-        expect(page.locator("#sample-head .narrow").first).to_contain_text(f"{place + 1} of")
+    sample = page.locator(".drawn")
+    expect(sample).to_have_count(len(INPUTS) - len(DEAD))
+    for place in range(sample.count()):
+        sample.nth(place).click()
+        expect(sample.nth(place)).to_have_attribute("aria-current", "true")
         page.keyboard.press("r")
         nothing_ran(page)
-        page.keyboard.press("j")
-    page.locator(".drawn").filter(has_text="million").click()
+    sample.filter(has_text="million").click()
     page.get_by_role("link", name="Show all").click()
     expect(page.get_by_text("The first 20 kB are shown")).to_have_count(0)
     page.keyboard.press("n")
-    expect(page.get_by_role("textbox", name="Note")).to_be_focused(timeout=1000)
+    expect(page.get_by_role("textbox", name="Note")).to_be_focused(timeout=2000)
 
 
 def test_a_file_that_is_not_utf_8_is_refused_in_words(sit: Callable[..., Person]) -> None:

@@ -20,6 +20,7 @@ def reviewed(place: Installation) -> str:
 
 def test_a_viewer_finds_nothing_to_press(reviewed: str, sit: Callable[..., Person]) -> None:
     viewer = sit("Viewer")
+    viewer.watch.expect(r"status of 403 .*/new/")
     for address in ("", "review/"):
         viewer.page.goto(f"/batches/{reviewed}/{address}")
         working = viewer.page.locator('#main button:not([aria-disabled="true"]):visible')
