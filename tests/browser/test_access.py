@@ -1,4 +1,4 @@
-"""Every page can be used by everybody: axe finds nothing, in both schemes, at a desk and a phone."""
+"""Everybody can use every page: axe finds nothing, in both schemes, at a desk and a phone."""
 
 from collections.abc import Callable
 
@@ -13,7 +13,8 @@ RUN = """async (options) => {
   const { violations } = await axe.run(document, { ...options, resultTypes: ["violations"] });
   return violations
     .filter(({ impact }) => ["serious", "critical"].includes(impact))
-    .flatMap(({ id, nodes }) => nodes.map(({ target, failureSummary }) => `${id}: ${target} ${failureSummary}`));
+    .flatMap(({ id, nodes }) =>
+      nodes.map(({ target, failureSummary }) => `${id}: ${target} ${failureSummary}`));
 }"""
 ALL = {"runOnly": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]}
 COLOURS = {"runOnly": {"type": "rule", "values": ["color-contrast"]}}
@@ -57,7 +58,7 @@ PAGES = {
 
 def axe(person: Person) -> dict[str, list[str]]:
     """Findings by scheme and width. The page is loaded once: what its style makes of the rest is
-    what is looked at, without a fold, as a bar at its foot hides nothing that cannot be scrolled."""
+    what is looked at, without a fold, as a bar at its foot hides nothing that cannot scroll."""
     page, found = person.page, {}
     assert person.watch.problems == []
     person.watch.expect("")  # axe tries what the content policy forbids

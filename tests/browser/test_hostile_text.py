@@ -93,7 +93,8 @@ def test_what_cannot_be_kept_as_it_is_becomes_a_dead_letter(
     place: Installation, hostile: str
 ) -> None:
     rows = place.read_all(
-        "SELECT i.input, i.problem FROM batchboard_item i JOIN batchboard_batch b ON b.id = i.batch_id"
+        "SELECT i.input, i.problem FROM batchboard_item i"
+        " JOIN batchboard_batch b ON b.id = i.batch_id"
         " WHERE b.public_id = %s AND i.state = 'dead'", hostile,
     )  # fmt: skip
     assert {json.loads(given)["kind"]: problem for given, problem in rows} == DEAD

@@ -14,7 +14,8 @@ WATCH = """() => {
   window.shifted = [];
   new PerformanceObserver((list) => {
     for (const entry of list.getEntries()) {
-      const sources = entry.sources.map(({ node }) => node?.id || node?.className || node?.nodeName);
+      const name = ({ node }) => node?.id || node?.className || node?.nodeName;
+      const sources = entry.sources.map(name);
       window.shifted.push([entry.value, sources.join(", ")]);
     }
   }).observe({ type: "layout-shift" });

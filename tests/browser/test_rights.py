@@ -1,4 +1,4 @@
-"""What the roles mean at a browser: who may not act has nothing to press, and forging is refused."""
+"""What the roles mean at a browser: who may not act has nothing to press, nor to forge."""
 
 import re
 from collections.abc import Callable
