@@ -1,4 +1,4 @@
-"""What the roles mean at a browser: who may not act has nothing to press, nor to forge."""
+"""What roles mean at a browser: who may not act has nothing to press, and forging is refused."""
 
 import re
 from collections.abc import Callable
