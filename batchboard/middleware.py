@@ -6,6 +6,7 @@ from urllib.parse import urlencode, urlsplit
 
 from django.contrib.auth.middleware import LoginRequiredMiddleware
 from django.http import HttpRequest, HttpResponse, HttpResponseBase
+from django.middleware.gzip import GZipMiddleware
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils.deprecation import MiddlewareMixin
@@ -41,6 +42,17 @@ class SignInRequiredMiddleware(LoginRequiredMiddleware):
             back = page.path + (f"?{page.query}" if page.query else "")
             return _leave(request, f"{reverse('sign-in')}?{urlencode({'next': back})}")
         return super().handle_no_permission(request, view_func)
+
+
+class CompressionMiddleware(GZipMiddleware):
+    """Sends pages and fragments compressed; what is streamed goes out as it comes."""
+
+    def process_response(
+        self, request: HttpRequest, response: HttpResponseBase
+    ) -> HttpResponseBase:
+        if response.streaming:
+            return response
+        return super().process_response(request, response)
 
 
 class RefusalMiddleware(MiddlewareMixin):

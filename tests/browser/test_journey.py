@@ -50,7 +50,7 @@ def test_a_batch_from_the_upload_to_the_export(
     for person in (reviewer, viewer):
         expect(person.card(batch)).not_to_contain_text("dead")
 
-    reviewer.card(batch).get_by_role("link").click()
+    reviewer.card(batch).get_by_role("link").first.click()
     reviewer.page.get_by_role("link", name="Review the sample").click()
     review_by_keyboard(reviewer.page)
     expect(viewer.column_of(batch, "Released")).to_be_visible()

@@ -164,3 +164,10 @@ def test_each_card_offers_what_helps_it(page: Client, make_batch: MakeBatch) -> 
     text = page.get("/").content.decode()
     assert f'href="/batches/{budget.public_id}/settings" draggable="false">Raise the budget' in text
     assert f'href="/batches/{review.public_id}/review/" draggable="false">' in text
+
+
+def test_pages_are_sent_compressed_and_the_stream_is_not(client: Client, person: User) -> None:
+    client.force_login(person)
+    asked = {"Accept-Encoding": "gzip"}
+    assert client.get("/", headers=asked)["Content-Encoding"] == "gzip"
+    assert "Content-Encoding" not in client.get("/live", headers=asked)
