@@ -18,7 +18,13 @@ Fathom Reply|Greywater Desk|Harbour Line|Inkwell CRM|Jetty|Kestrel Help|Larkspur
 Nightjar|Orchard Reply|Pinefold|Quarry Help|Redshank|Saltmarsh CRM|Teasel|Upland Desk|Vantage Reply
 Wharfside|Yarrow Inbox|Zephyr Help|Alder Support|Bracken Desk|Cobalt Queue|Dunlin|Elmtree CRM
 Foxglove Reply|Gannet"""
-MARKETS = ("small shops", "software teams", "public offices", "hotels", "workshops with 5 to 50 seats")
+MARKETS = (
+    "small shops",
+    "software teams",
+    "public offices",
+    "hotels",
+    "workshops with 5 to 50 seats",
+)
 PAGES = (
     "Growth is now ${new} per seat when paid monthly, ${yearly} when paid yearly. Starter stays at"
     " ${low}. New this week: shared inbox rules. Trials run for 14 days, no card needed.",
