@@ -9,7 +9,7 @@ from playwright.sync_api import APIResponse, Browser, BrowserContext, Page
 
 from tests.servers import until
 
-PASSWORD = "a long enough pass phrase"  # noqa: S105 - of an installation that ends with the pictures
+PASSWORD = "a long enough pass phrase"
 SIZES = {"wide": (1440, 900), "phone": (390, 844), "huge": (2560, 1440)}
 
 
@@ -84,7 +84,7 @@ class Person:
         return found[1]
 
     def judge(self, batch: str, *verdicts: str) -> None:
-        """Judge drawn results, one after the other; a verdict that is not "pass" is a fail's note."""
+        """Judge drawn results, one after the other; what is not "pass" is the note of a fail."""
         review = f"/batches/{batch}/review/"
         path = review
         for verdict in verdicts:

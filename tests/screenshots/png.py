@@ -52,7 +52,8 @@ def _read(png: bytes) -> tuple[int, int, list[list[Colour]]]:
         kind, data = png[place + 4 : place + 8], png[place + 8 : place + 8 + length]
         if kind == b"IHDR":
             width, height, depth, colours, *_, interlaced = struct.unpack(">IIBBBBB", data)
-            assert depth == 8 and colours in {2, 6} and not interlaced
+            assert (depth, interlaced) == (8, 0)
+            assert colours in {2, 6}
         elif kind == b"IDAT":
             packed += data
         place += length + 12

@@ -2,7 +2,7 @@
 
 import re
 from dataclasses import dataclass, field
-from datetime import date, timedelta
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -132,7 +132,7 @@ class Story:
     def _create(
         self, shown_as: str, items: Path, task_type: str, days_ago: int, /, **fields: object
     ) -> str:
-        day = date.today() - timedelta(days=days_ago)
+        day = datetime.now(UTC) - timedelta(days=days_ago)
         fields = {"name": f"[Batch] {task_type}: {day:%b} {day.day}"} | fields
         batch = self.operator.create(items, task_type, **fields)
         self.shown[shown_as] = f"/batches/{batch}/"
