@@ -37,7 +37,7 @@ def batch_live(request: HttpRequest, public_id: str) -> HttpResponse:
 
 
 def _batch(request: HttpRequest, public_id: str) -> dict[str, Any]:
-    batches = with_relations(Batch.objects.all()).select_related("rerun_of")
+    batches = with_relations(Batch.objects.all()).select_related("rerun_of", "started_by")
     found = get_object_or_404(batches, public_id=public_id)
     limits = Limits.objects.current()
     now = rows.now()

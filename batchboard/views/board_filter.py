@@ -12,7 +12,7 @@ from batchboard.models.batch import BatchQuerySet
 from batchboard.states import OPEN_BATCH, UNFINISHED_BATCH, BatchState
 from batchboard.views.columns import CARDS_SHOWN, NAMES
 
-MOST_CARDS = 200
+MOST_CARDS = 150
 """More cards than these in one column help nobody: the filter finds the others."""
 
 LONGEST_TEXT = 100

@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from functools import cached_property
 
 from django.db.models import Max
 from django.urls import reverse
@@ -51,7 +52,7 @@ class Card:
         may = self.batch.state in UNFINISHED_BATCH | {BatchState.REVIEW}
         return self.batch.dead if may else 0
 
-    @property
+    @cached_property
     def toggle(self) -> str:
         """The address that pauses or resumes the batch, where one of them is possible."""
         if self._blocked:
@@ -71,7 +72,7 @@ class Card:
             return "It is a draft: start it first."
         return "Its items have ended: there is nothing to pause."
 
-    @property
+    @cached_property
     def verbs(self) -> frozenset[str]:
         """What a person may do now."""
         verbs = {verb for verb, move in BATCH_MOVES.items() if self.batch.state in move.sources}

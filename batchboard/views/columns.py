@@ -11,6 +11,9 @@ from batchboard.states import BatchState
 
 CARDS_SHOWN = 50
 
+UNSHOWN_OF_VERSIONS = ("system", "prompt", "contract", "check_list")
+UNSHOWN_OF_PEOPLE = ("password", "last_login", "email", "is_staff", "is_active", "date_joined")
+
 _STARTED = Q(started_at__isnull=False)
 
 
@@ -86,9 +89,12 @@ def column_of(state: str, started_at: datetime | None) -> str:
 
 
 def with_relations(batches: QuerySet[Batch]) -> QuerySet[Batch]:
-    """With all that a card names, and without the long texts of the task type."""
-    return batches.select_related("version__task_type", "owner", "started_by", "paused_by").defer(
-        "version__system", "version__prompt", "version__contract", "version__check_list"
+    """With all that a card names, and without what it does not: the long texts of the task type,
+    and of people all but their names."""
+    people = ("owner", "paused_by")
+    return batches.select_related("version__task_type", *people).defer(
+        *(f"version__{name}" for name in UNSHOWN_OF_VERSIONS),
+        *(f"{one}__{name}" for one in people for name in UNSHOWN_OF_PEOPLE),
     )
 
 

@@ -70,5 +70,5 @@ def _items(text: str) -> list[Hit]:
             reverse("item", args=[item.batch.public_id, item.key]),
             is_item=True,
         )
-        for item in found.order_by("-batch", "key")[:ITEMS]
+        for item in found.order_by("-batch_id", "key")[:ITEMS]
     ]

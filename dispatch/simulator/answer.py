@@ -9,6 +9,7 @@ from typing import Any
 
 from .errors import invalid
 from .fault import Fault
+from .options import Options
 from .prompt import Prompt, schema_of
 from .schema_values import SchemaValues, free_strings
 from .tokens import BYTES_PER_TOKEN, text_tokens
@@ -28,19 +29,28 @@ class Answer:
 
 
 def answer_to(
-    body: dict[str, Any], prompt: Prompt, seed: int, mean_tokens: int, fault: Fault | None
+    body: dict[str, Any], prompt: Prompt, options: Options, fault: Fault | None
 ) -> Answer:
-    """Deterministic in (seed, last user message, schema); never more than max_tokens."""
+    """Deterministic in (seed, last user message, schema) where no option gives the answer; never
+    more than max_tokens."""
     if body["max_tokens"] == 0:
         return Answer("", 0, "max_tokens")
     if fault is Fault.REFUSAL:
         return Answer("I cannot help with that.", 6, "refusal")
-    text = _text(schema_of(body), _random(seed, prompt.item), mean_tokens)
+    text = _given(prompt.last_text, options)
+    if text is None:
+        random = _random(options.seed, prompt.item)
+        text = _text(schema_of(body), random, options.output_tokens)
     if fault is Fault.MALFORMED:
         text = '{"unfinished": ' + text[: len(text) // 2]
     if fault is Fault.TRUNCATED:
         return Answer(text[: len(text) // 2], body["max_tokens"], "max_tokens")
     return _clipped(text, body["max_tokens"])
+
+
+def _given(message: str, options: Options) -> str | None:
+    answers = options.answer_containing.items()
+    return next((answer for part, answer in answers if part in message), None)
 
 
 def _text(schema: dict[str, Any] | None, random: Random, mean_tokens: int) -> str:
@@ -65,7 +75,9 @@ def _clipped(text: str, max_tokens: int) -> Answer:
     tokens = text_tokens(text)
     if tokens <= max_tokens:
         return Answer(text, tokens)
-    kept = text.encode()[: max_tokens * BYTES_PER_TOKEN].decode(errors="ignore")
+    kept = text.encode("utf-8", "surrogatepass")[: max_tokens * BYTES_PER_TOKEN].decode(
+        errors="ignore"
+    )
     return Answer(kept, max_tokens, "max_tokens")
 
 

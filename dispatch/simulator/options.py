@@ -1,8 +1,8 @@
 """How the simulator behaves: one frozen record, its checks and its command line."""
 
 import argparse
-from collections.abc import Mapping
-from dataclasses import dataclass, field, fields, replace
+from collections.abc import Callable, Mapping
+from dataclasses import Field, dataclass, field, fields, replace
 from decimal import Decimal, InvalidOperation
 from typing import Any, get_args, get_origin, get_type_hints
 
@@ -13,9 +13,27 @@ FAULT_NAMES = tuple(fault.value for fault in Fault)
 
 
 def _option(default: Any, text: str) -> Any:
-    if isinstance(default, dict):
-        return field(default_factory=dict, metadata={"help": text})
     return field(default=default, metadata={"help": text})
+
+
+def _pairs(shown: str, split: Callable[[str], tuple[str, str]], text: str) -> Any:
+    """An option that maps texts; `shown` is one pair on the command line, which `split` reads."""
+    metadata = {"help": text, "shown": shown, "split": split}
+    return field(default_factory=dict, metadata=metadata)
+
+
+def _fault(argument: str) -> tuple[str, str]:
+    return _split(argument, "TEXT=FAULT", *argument.rpartition("="))
+
+
+def _answer(argument: str) -> tuple[str, str]:
+    return _split(argument, "TEXT=ANSWER", *argument.partition("="))
+
+
+def _split(argument: str, shown: str, text: str, separator: str, value: str) -> tuple[str, str]:
+    if not separator or not text:
+        raise argparse.ArgumentTypeError(f"expected {shown}")
+    return text, value
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -46,8 +64,11 @@ class Options:
     rate_truncated: float = _option(0.0, "share of calls that end in stop_reason max_tokens")
     rate_refusal: float = _option(0.0, "share of calls that end in stop_reason refusal")
     rate_stream_error: float = _option(0.0, "share of streams with an error event in the middle")
-    fail_containing: Mapping[str, str] = _option(
-        {}, "TEXT=FAULT: calls whose last user message contains TEXT fail that way; repeatable"
+    fail_containing: Mapping[str, str] = _pairs(
+        "TEXT=FAULT", _fault, "calls whose last user message contains TEXT fail so; repeatable"
+    )
+    answer_containing: Mapping[str, str] = _pairs(
+        "TEXT=ANSWER", _answer, "calls whose last user message contains TEXT get it; repeatable"
     )
     batch_seconds: float = _option(2.0, "seconds until a message batch ends")
     batch_cache_hits: float = _option(0.6, "share of batch requests that may read the cache")
@@ -85,10 +106,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     for each in fields(Options):
         flag = "--" + each.name.replace("_", "-")
         text, kind = each.metadata["help"], kinds[each.name]
-        if get_origin(kind) is not None:
+        if _is_pairs(each):
             parser.add_argument(
-                flag, action="append", default=[], type=_pair, metavar="TEXT=FAULT", help=text
-            )
+                flag, action="append", default=[], type=each.metadata["split"],
+                metavar=each.metadata["shown"], help=text,
+            )  # fmt: skip
         elif kind is bool:
             parser.add_argument(
                 flag, action=argparse.BooleanOptionalAction, default=each.default, help=text
@@ -100,14 +122,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def options_from(namespace: argparse.Namespace) -> Options:
     """The options parsed by `add_arguments`. ValueError when they do not fit together."""
     values = {each.name: getattr(namespace, each.name) for each in fields(Options)}
-    return Options(**{**values, "fail_containing": dict(values["fail_containing"])})
+    pairs = {each.name: dict(values[each.name]) for each in fields(Options) if _is_pairs(each)}
+    return Options(**{**values, **pairs})
 
 
-def _pair(argument: str) -> tuple[str, str]:
-    text, separator, fault = argument.rpartition("=")
-    if not separator or not text:
-        raise argparse.ArgumentTypeError("expected TEXT=FAULT")
-    return text, fault
+def _is_pairs(option: Field[Any]) -> bool:
+    return "split" in option.metadata
 
 
 def _coerced(name: str, kind: Any, value: object) -> object:

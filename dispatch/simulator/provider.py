@@ -136,6 +136,5 @@ class Provider:
     def _generation(
         self, body: dict[str, Any], prompt: Prompt, plan: CachePlan, fate: Fate
     ) -> Generation:
-        options = self.options
-        answer = answer_to(body, prompt, options.seed, options.output_tokens, fate.fault)
+        answer = answer_to(body, prompt, self.options, fate.fault)
         return Generation(prompt.model, answer, plan, fate, bool(body.get("stream")))

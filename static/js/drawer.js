@@ -80,7 +80,7 @@
   document.addEventListener("keydown", (event) => {
     if (event.ctrlKey || event.metaKey || event.altKey || event.target.closest("input, textarea, select")) return;
     const item = document.getElementById("item-shown");
-    if (!item) return;
+    if (!item || document.body.dataset.keys === "off") return;
     const key = event.key.toLowerCase();
     const step = item.querySelector(`[data-step="${CSS.escape(key)}"]`);
     const raw = item.querySelector("[data-raw]");

@@ -72,6 +72,7 @@
   const keys = { j: () => walk(1), k: () => walk(-1), x: select };
   document.addEventListener("keydown", (event) => {
     if (event.ctrlKey || event.metaKey || event.altKey || event.isComposing) return;
+    if (document.body.dataset.keys === "off") return;
     const typing = event.target.closest("input:not([type=checkbox]), textarea, select, dialog");
     if (!typing && keys[event.key.toLowerCase()]?.()) event.preventDefault();
   });

@@ -33,7 +33,9 @@
   });
 
   document.addEventListener("htmx:afterRequest", (event) => {
-    fetchLost = !event.detail.successful;
+    // A refusal is an answer; none at all, or a fault of the server, is a loss.
+    const status = event.detail.xhr?.status ?? 0;
+    fetchLost = status === 0 || status >= 500;
     show();
   });
 

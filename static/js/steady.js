@@ -17,8 +17,14 @@
       return;
     }
     if (old.dataset.ticks && old.dateTime === fresh.dateTime && old.dataset.ticks === fresh.dataset.ticks) return;
+    // What htmx reads of an element it reads once: an element whose words for it changed is new.
+    if (words(old) !== words(fresh)) added.push(old);
     patchAttributes(old, fresh);
     patchChildren(old, fresh, added);
+  }
+
+  function words(element) {
+    return [...element.attributes].filter(({ name }) => name.startsWith("hx-")).map(({ name, value }) => `${name}=${value}`).join();
   }
 
   function patchAttributes(old, fresh) {

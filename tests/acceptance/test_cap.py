@@ -4,6 +4,8 @@ import pytest
 
 from tests.acceptance.installation import in_flight
 
+pytestmark = pytest.mark.timed
+
 
 @pytest.mark.servers
 def test_three_batches_share_one_cap_and_fill_it(install, size):

@@ -2,6 +2,10 @@
 
 import time
 
+import pytest
+
+pytestmark = pytest.mark.timed
+
 CLEAN = "--latency 1 --latency-sigma 0.1 --seed 7 --rpm 100000 --output-tokens 40"
 FAULTS = {
     "rate_429": 0.03, "fault_retry_after": 1.0, "rate_529": 0.03, "rate_malformed": 0.01,

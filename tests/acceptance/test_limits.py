@@ -2,6 +2,8 @@
 
 import pytest
 
+pytestmark = pytest.mark.timed
+
 PER_SECOND = 10
 RPM = 60 * PER_SECOND
 

@@ -17,6 +17,7 @@ from statistics import median, quantiles
 
 REQUESTS = 200
 TARGET_MS = 100
+PLACES = {"first page": "", "middle": "&after=50000", "last page": "&after=99900"}
 
 
 def main(batches: int, items: int) -> None:
@@ -52,16 +53,25 @@ def addresses(client, long: str):
     yield "board, fragment", "/board/columns"
     yield "board, limits bar", "/board/limits"
     yield "board, filtered", "/?state=person&q=ticket"
-    yield "board, 200 cards of one column", "/board/columns?released=200"
+    yield "board, 150 cards of one column", "/board/columns?released=150"
     yield "search, batches", "/search/?q=ticket"
     yield "search, an item of the long batch", "/search/?q=ticket-99999"
     yield "search, nothing like it", "/search/?q=zzz"
     yield "batch", page
     yield "batch, fragment", f"{page}live"
-    for state in ("succeeded", "running", "waiting", "dead"):
-        yield f"items: {state}", f"{page}?state={state}"
-    for word in ("ticket-99999", "ticket-5", "nothing like it"):
-        yield f"items: search {word}", f"{page}?q={word}"
+    for state in ("", "succeeded", "running", "waiting", "dead"):
+        for place, edge in PLACES.items():
+            yield f"items: {state or 'all'}, {place}", f"{page}?state={state}{edge}"
+    for place, edge in PLACES.items():
+        yield f"items: refused, {place}", f"{page}?outcome=refused{edge}"
+    for word in ("ticket-99999", "ticket-5", "nothing like it", "refused"):
+        yield f"items: find {word}", f"{page}?find={word}"
+    yield "items: find, a page on", f"{page}?find=ticket-5&after=ticket-55"
+    for state in ("succeeded", "dead"):
+        yield f"items: {state}, find ticket-7", f"{page}?state={state}&find=ticket-7"
+    yield "item", f"{page}items/ticket-50007"
+    for plot in ("throughput", "cost", "latency", "attempts"):
+        yield f"plot: {plot}", f"{page}plot?plot={plot}"
 
 
 def measure(client, name: str, address: str) -> None:

@@ -66,7 +66,7 @@ def test_more_cards_of_one_column_are_shown_on_demand(page: Client, make_batch: 
 def test_an_address_holds_what_was_asked_and_no_more() -> None:
     query = {"state": "paused", "q": " june ", "column": "draft", "ended": "1", "draft": "9999"}
     asked = BoardFilter.of(query)
-    assert asked.address() == "?state=paused&q=june&ended=1&column=draft&draft=200"
+    assert asked.address() == "?state=paused&q=june&ended=1&column=draft&draft=150"
     assert BoardFilter.of({}).address() == "?"
 
 

@@ -84,7 +84,7 @@ class Person:
         return found[1]
 
     def judge(self, batch: str, *verdicts: str) -> None:
-        """Judge drawn results, one after the other; what is not "pass" is the note of a fail."""
+        """Judge drawn results one by one; a verdict that is not "pass" is a fail's note."""
         review = f"/batches/{batch}/review/"
         path = review
         for verdict in verdicts:

@@ -52,8 +52,9 @@ def _read(png: bytes) -> tuple[int, int, list[list[Colour]]]:
         kind, data = png[place + 4 : place + 8], png[place + 8 : place + 8 + length]
         if kind == b"IHDR":
             width, height, depth, colours, *_, interlaced = struct.unpack(">IIBBBBB", data)
-            assert (depth, interlaced) == (8, 0)
+            assert depth == 8
             assert colours in {2, 6}
+            assert not interlaced
         elif kind == b"IDAT":
             packed += data
         place += length + 12

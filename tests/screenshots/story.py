@@ -132,7 +132,7 @@ class Story:
     def _create(
         self, shown_as: str, items: Path, task_type: str, days_ago: int, /, **fields: object
     ) -> str:
-        day = datetime.now(UTC) - timedelta(days=days_ago)
+        day = datetime.now(UTC).date() - timedelta(days=days_ago)
         fields = {"name": f"[Batch] {task_type}: {day:%b} {day.day}"} | fields
         batch = self.operator.create(items, task_type, **fields)
         self.shown[shown_as] = f"/batches/{batch}/"

@@ -22,6 +22,19 @@ def test_a_message_carries_text_usage_and_a_request_id(talk, request_for):
     assert message.usage.service_tier == "standard"
 
 
+def test_a_text_may_be_given_its_answer(talk, request_for):
+    odd = "<b>\x1b[31m\ud800"
+
+    async def scenario(client, served):
+        texts = ("Write it", "write anything")
+        return [await client.messages.create(**request_for(text)) for text in texts]
+
+    given, other = talk(scenario, answer_containing={"Write": odd})
+    assert given.content[0].text == odd
+    assert given.usage.output_tokens == 3
+    assert odd not in other.content[0].text
+
+
 def test_counted_tokens_are_the_tokens_used(talk, request_for):
     request = request_for("Zürich " * 50, system="Read with care.")
 

@@ -105,11 +105,12 @@ def test_the_command_line_has_an_argument_for_every_option():
     add_arguments(parser)
     assert options_from(parser.parse_args([])) == Options()
     limits = ["--rpm", "600", "--no-limit-headers", "--spend-limit-usd", "1.5"]
-    given = [*limits, "--fail-containing", "a=b=hang"]
+    given = [*limits, "--fail-containing", "a=b=hang", "--answer-containing", "hello={a=b}"]
     options = options_from(parser.parse_args(given))
     assert (options.rpm, options.limit_headers) == (600, False)
     assert options.spend_limit_usd == Decimal("1.5")
     assert options.fail_containing == {"a=b": "hang"}
+    assert options.answer_containing == {"hello": "{a=b}"}
 
 
 @pytest.mark.parametrize("ending", [signal.SIGTERM, signal.SIGINT])

@@ -1,0 +1,112 @@
+"""Everybody can use every page: axe finds nothing, in both schemes, at a desk and a phone."""
+
+from collections.abc import Callable
+
+import pytest
+from axe_playwright_python.base import AXE_SCRIPT
+from playwright.sync_api import Browser
+
+from tests.acceptance.installation import Installation
+from tests.browser.person import DESK, PHONE, Person
+
+RUN = """async (options) => {
+  const { violations } = await axe.run(document, { ...options, resultTypes: ["violations"] });
+  return violations
+    .filter(({ impact }) => ["serious", "critical"].includes(impact))
+    .flatMap(({ id, nodes }) =>
+      nodes.map(({ target, failureSummary }) => `${id}: ${target} ${failureSummary}`));
+}"""
+ALL = {"runOnly": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]}
+COLOURS = {"runOnly": {"type": "rule", "values": ["color-contrast"]}}
+"""All of what a scheme changes."""
+
+
+@pytest.fixture(scope="module")
+def batches(place: Installation) -> dict[str, str]:
+    """One batch in review with a dead letter, and one that is released."""
+    place.simulate(fail_containing={"some text 3": "refusal"})
+    items, task_type = place.items(5, "access"), place.task_type(contract=True)
+    review = place.submit(items, task_type, "--name", "[Batch] To judge", "--sample", "3")
+    place.wait(review)
+    place.simulate(fail_containing={})
+    return {"review": review}
+
+
+PAGES = {
+    "board": "/",
+    "board, moved": "/",
+    "new batch": "/new/",
+    "batch": "/batches/{review}/",
+    "item": "/batches/{review}/",
+    "item, page": "/batches/{review}/items/access-0",
+    "review": "/batches/{review}/review/",
+    "approval": "/batches/{review}/review/approval",
+    "rejection": "/batches/{review}/review/rejection",
+    "settings": "/batches/{review}/settings",
+    "task types": "/task-types/",
+    "task type": "/task-types/1/",
+    "task type, edited": "/task-types/1/edit",
+    "limits": "/limits/",
+    "people": "/people/",
+    "person": "/people/1/",
+    "account": "/account/",
+    "password": "/password/",
+    "keys": "/account/",
+    "search": "/search/?q=access",
+}
+
+
+def axe(person: Person) -> dict[str, list[str]]:
+    """Findings by scheme and width. The page is loaded once: what its style makes of the rest is
+    what is looked at, without a fold, as a bar at its foot hides nothing that cannot scroll."""
+    page, found = person.page, {}
+    assert person.watch.problems == []
+    person.watch.expect("")  # axe tries what the content policy forbids
+    page.evaluate(AXE_SCRIPT)
+    for name, size in (("desk", DESK), ("phone", PHONE)):
+        page.set_viewport_size(size)
+        tall = page.evaluate("Math.max(document.documentElement.scrollHeight, innerHeight)")
+        page.set_viewport_size({**size, "height": tall})
+        for scheme, rules in (("light", ALL), ("dark", COLOURS)):
+            page.emulate_media(color_scheme=scheme)
+            found[f"{name}, {scheme}"] = page.evaluate(RUN, rules)
+    return {where: what for where, what in found.items() if what}
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_axe_finds_nothing(batches: dict[str, str], sit: Callable[..., Person], name: str) -> None:
+    person = sit("Administrator")
+    page = person.page
+    page.goto(PAGES[name].format(**batches))
+    match name:
+        case "item":
+            page.locator(".row-link").first.click()
+            page.locator("#item-shown").wait_for()
+        case "keys":
+            page.keyboard.press("?")
+        case "board, moved":
+            page.locator(f"#open-{batches['review']}").focus()
+            page.keyboard.press("m")
+            page.get_by_role("dialog").wait_for()
+    assert axe(person) == {}
+
+
+def test_axe_finds_nothing_in_a_form_that_is_filled(
+    place: Installation, batches: dict[str, str], sit: Callable[..., Person]
+) -> None:
+    person = sit("Administrator")
+    page = person.page
+    page.goto("/new/")
+    page.locator("#file").set_input_files(place.items(4, "filled"))
+    page.get_by_text("No bad rows").wait_for()
+    page.get_by_role("combobox", name="Task type").select_option("write")
+    page.get_by_role("textbox", name="Output contract").fill("{")
+    page.get_by_text("Output contract").first.wait_for()
+    assert axe(person) == {}
+
+
+def test_axe_finds_nothing_where_people_sign_in(chromium: Browser, home: str) -> None:
+    stranger = Person(chromium, home, "nobody")
+    stranger.page.goto("/sign-in/")
+    assert axe(stranger) == {}
+    stranger.context.close()
