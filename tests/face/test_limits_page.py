@@ -1,5 +1,6 @@
 """The limits page: what is allowed and used, and changing it."""
 
+import re
 from datetime import timedelta
 from decimal import Decimal
 from typing import Any
@@ -153,3 +154,18 @@ def test_the_page_asks_the_same_however_much_there_is(
         )
     assert asked() == before
     assert before <= 24
+
+
+def test_the_history_of_a_young_installation_begins_with_its_first_minutes(
+    page: Client, clock: Any
+) -> None:
+    def first_time() -> str:
+        text = page.get(reverse("limits")).content.decode()
+        return str(re.findall(r'class="plot-time"[^>]*>([^<]+)<', text)[0])
+
+    Sample.objects.create(seconds=10, at=clock.now - timedelta(minutes=2), in_flight=7, cap=20)
+    young = first_time()
+    Sample.objects.create(seconds=10, at=clock.now - timedelta(minutes=55), in_flight=7, cap=20)
+    old = first_time()
+    assert (clock.now - timedelta(minutes=11)).strftime("%H:%M") < young
+    assert old < (clock.now - timedelta(minutes=40)).strftime("%H:%M")

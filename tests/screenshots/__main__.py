@@ -2,7 +2,7 @@
 
     python -m tests.screenshots FOLDER [--only TEXT …] [--whole] [--readme DOCS]
 
-writes FOLDER/page-size-scheme.png, in about three minutes. `--only` takes pages whose name contains
+writes FOLDER/page-size-scheme.png, in two to four minutes. `--only` takes pages whose name contains
 one of the texts, `--whole` takes pages in their full height. `--readme` writes just the README's
 three pictures, small, into DOCS.
 """
