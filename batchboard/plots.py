@@ -155,6 +155,7 @@ def plot(
     across: Sequence[Tick],
     at: Callable[[float], str],
     value: Callable[[float], str] = "{:,.0f}".format,
+    level: Callable[[float], str] | None = None,
     pauses: Iterable[Pause] = (),
     marks: Iterable[Mark] = (),
     bars: Bars | None = None,
@@ -163,7 +164,7 @@ def plot(
     """Draw `series` between the places `start` and `end`.
 
     `across` are the ticks under the plot, in the places of the series; `at` and `value` write a
-    place and a value. `now` draws a line where the present is before the end.
+    place and a value, `level` a value of the axis where that is to be shorter. `now` draws a line where the present is before the end.
     """
     frame = _Frame(start, max(end, start + 1e-9), _top(series))
     base = HEADROOM + BODY
@@ -180,11 +181,9 @@ def plot(
             for tick in across
             if start <= tick.at <= end
         ],
-        down=[Tick(frame.y(level), value(level)) for level in levels(frame.top)],
+        down=[Tick(frame.y(one), (level or value)(one)) for one in levels(frame.top)],
         pauses=_apart(frame.box(p.start, p.end, p.label) for p in pauses),
-        marks=_apart(
-            frame.box(m.at, m.at, m.label, m.tone) for m in marks if start <= m.at <= end
-        ),
+        marks=_apart(frame.box(m.at, m.at, m.label, m.tone) for m in marks if start <= m.at <= end),
         bars=frame.bars(bars) if bars else [],
         bars_name=bars.name if bars else "",
         bars_tone=bars.tone if bars else "",
