@@ -19,7 +19,11 @@ LETTER_SHARE = 0.9
 NAME_HEIGHT = 13
 NUMBERS_SHOWN = 40
 STEPS = (1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1_800, 3_600)
-LONG_STEPS = (7_200, 10_800, 14_400, 21_600, 43_200, 86_400, 172_800)
+DAY = 86_400
+LONG_STEPS = (
+    7_200, 10_800, 14_400, 21_600, 43_200, DAY, 2 * DAY,
+    *(weeks * 7 * DAY for weeks in (1, 2, 4, 13, 26, 52)),
+)  # fmt: skip
 
 Point = tuple[float, float | None]
 
@@ -164,7 +168,8 @@ def plot(
     """Draw `series` between the places `start` and `end`.
 
     `across` are the ticks under the plot, in the places of the series; `at` and `value` write a
-    place and a value, `level` a value of the axis where that is to be shorter. `now` draws a line where the present is before the end.
+    place and a value, `level` a value of the axis where that is to be shorter. `now` draws a line
+    where the present is before the end.
     """
     frame = _Frame(start, max(end, start + 1e-9), _top(series))
     base = HEADROOM + BODY
@@ -225,7 +230,7 @@ def span_ticks(seconds: float, about: int = 6) -> list[Tick]:
 def clock(at: float, step: float = 60) -> str:
     """A moment as 10:41, as 10:41:30 where steps are short, as Jun 12 where they are days."""
     moment = datetime.fromtimestamp(at, UTC)
-    if step >= LONG_STEPS[-2]:
+    if step >= DAY:
         return f"{moment:%b} {moment.day}"
     return f"{moment:%H:%M}" if step >= 60 else f"{moment:%H:%M:%S}"
 

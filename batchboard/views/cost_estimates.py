@@ -4,16 +4,17 @@ from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from functools import partial
 from decimal import Decimal
 
-from django.db.models import F
+from django.db.models import Q
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
 from batchboard.estimate_error import Off, off
 from batchboard.models import Batch
-from batchboard.plots import Plot, Series, clock, clock_ticks, plot
+from batchboard.plots import DAY, Plot, Series, clock, clock_ticks, plot
 from batchboard.states import BatchState
 from batchboard.templatetags.figures import NARROW_SPACE
 
@@ -24,8 +25,8 @@ PLOTTED = 300
 LISTED = 20
 HOUR = 3_600
 WORDS = {
-    "low": "Estimates were too low",
-    "high": "Estimates were too high",
+    "low": "Too low",
+    "high": "Too high",
     "fair": "No error found",
     "few": "Too few to tell",
 }
@@ -42,7 +43,13 @@ class Past:
     mode: str
     finished_at: datetime
     estimated: Decimal
-    actual: Decimal
+    known: Decimal
+    unknown: Decimal
+
+    @property
+    def actual(self) -> Decimal:
+        """With attempts of unknown cost counted at their bound."""
+        return self.known + self.unknown
 
     @property
     def ratio(self) -> float:
@@ -90,12 +97,11 @@ def _past() -> list[Past]:
         Batch.objects.on_board()
         .filter(finished_at__isnull=False, cancelled=0, estimate_expected__gt=0)
         .exclude(state=BatchState.CANCELLED)
-        .annotate(spent=F("cost") + F("unknown_cost"))
-        .filter(spent__gt=0)
+        .filter(Q(cost__gt=0) | Q(unknown_cost__gt=0))
         .order_by("-finished_at", "-id")
         .values_list(
             "public_id", "name", "version__task_type__name", "mode", "finished_at",
-            "estimate_expected", "spent",
+            "estimate_expected", "cost", "unknown_cost",
         )[:LATEST]
     )  # fmt: skip
     return [Past(*row) for row in found]
@@ -148,7 +154,7 @@ def _plot(past: Sequence[Past]) -> Plot:
         start=begin,
         end=over,
         across=clock_ticks(begin, over),
-        at=clock,
+        at=partial(clock, step=DAY),
         value="{:.2f}".format,
         level="{:g}".format,
     )

@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from datetime import datetime
-from decimal import Decimal
 
 from django.db.models import Case, Min, Q, Sum, Value, When
 from django.db.models.functions import TruncWeek
@@ -11,8 +10,8 @@ from batchboard.arms import Past
 from batchboard.models import Batch
 from batchboard.plots import Mark, Plot, Series, Tick, plot
 from batchboard.templatetags.figures import usd_per_task
-from batchboard.views.cost_words import on_axis, per_task
 from batchboard.views.cost_choices import Choice
+from batchboard.views.cost_words import on_axis, per_task
 from batchboard.weekly import WEEK, Week, monday
 
 MOST_WEEKS = 26
