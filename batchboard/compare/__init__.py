@@ -10,6 +10,7 @@ from batchboard.compare.data import (
     ArmResult,
     Comparison,
     Interval,
+    Reason,
     TaskCost,
     Verdict,
 )
@@ -26,6 +27,7 @@ __all__ = [
     "ArmResult",
     "Comparison",
     "Interval",
+    "Reason",
     "TaskCost",
     "Verdict",
     "compare",

@@ -43,13 +43,14 @@ class TaskCost:
 class ArmData:
     """What one way of working did and cost. The first of the arms compared is the measure.
 
-    Sums are over all ended attempts of the items in `tasks`. `usage` counts tokens by kind;
-    `money` is what the tokens of attempts that ended well cost (units, by kind), `failed_money`
-    what all others did, as far as it is known, `unknown` the bound of the rest: the three together
-    are the costs of `tasks`. `shared_tokens` and `minimum_tokens` (the least that the model caches)
-    are None where nothing was to be cached or nothing was counted, `group` is how many items share
-    a call or a conversation, None where each has its own. `seconds` is wall time in which at least
-    one call was in flight.
+    Sums are over all ended attempts of the items in `tasks`. `usage` counts tokens by kind and
+    `money` what they cost (units, by kind); `failed_usage` and `failed_money` are what attempts
+    without a result have of that. `unknown` is the bound of what `unknown_attempts` cost (units),
+    and together with `money` it is what `tasks` cost; `unpriced` counts attempts of which neither
+    a price nor a bound is known. `shared_tokens` and `minimum_tokens` (the least that the model
+    caches) are None where nothing was to be cached or nothing was counted, `group` is how many
+    items share a call or a conversation, None where each has its own. `seconds` is wall time in
+    which at least one call was in flight.
     """
 
     label: str
@@ -58,8 +59,11 @@ class ArmData:
     tasks: Sequence[TaskCost]
     usage: Usage = field(default_factory=Usage)
     money: Usage = field(default_factory=Usage)
-    failed_money: int = 0
+    failed_usage: Usage = field(default_factory=Usage)
+    failed_money: Usage = field(default_factory=Usage)
     unknown: int = 0
+    unknown_attempts: int = 0
+    unpriced: int = 0
     calls: int = 0
     attempts: int = 0
     failed_attempts: int = 0
@@ -119,6 +123,14 @@ class Verdict(StrEnum):
 
 
 @dataclass(frozen=True)
+class Reason:
+    """Why a cost changed: `kind` names it for advice, `text` goes on after a colon."""
+
+    kind: str
+    text: str
+
+
+@dataclass(frozen=True)
 class ArmResult:
     """An arm with its verdict.
 
@@ -127,7 +139,7 @@ class ArmResult:
     less; None for the measure itself. `cache_share` is of all prompt tokens, `failure_share` the
     items without a result, `pass_share` of the judged results; each None where there is nothing to
     divide by. `words` name the verdict in a few words, for a pill; `sentence` says it with number,
-    interval and reason; `quality` is a sentence on quality.
+    interval and reason; `quality` is a sentence on quality, `reason` why the cost changed.
     """
 
     data: ArmData
@@ -141,13 +153,14 @@ class ArmResult:
     words: str
     sentence: str = ""
     quality: str = ""
+    reason: Reason | None = None
     more_needed: int | None = None
 
 
 @dataclass(frozen=True)
 class Advice:
     """What to do next: `strong` leads, `text` says why. `kind` is one of keep, avoid, review, more,
-    split, smaller_group, longer_lifetime, context, faster."""
+    split, smaller_group, longer_lifetime, context, failures, faster."""
 
     kind: str
     strong: str

@@ -2,8 +2,8 @@
 
 from decimal import Decimal
 
-from batchboard.compare import Interval, Verdict
-from batchboard.templatetags.figures import NARROW_SPACE, usd_per_task
+from batchboard.compare import Interval, Verdict, words
+from batchboard.templatetags.figures import usd_per_task
 
 MINUS = "−"
 LOOKS = {
@@ -39,20 +39,19 @@ def on_axis(amount: float) -> str:
 
 
 def change_words(change: Interval[float] | None, *, interval: bool = True) -> str:
-    """−51 % (48–54 %); both ends carry their signs where they differ, or where it rose and fell
-    are both possible; – where nothing is known."""
+    """−51 % (48–54 %); with a sign at both ends where neither is certain; – where unknown."""
     if change is None:
         return "–"
-    mid = _signed(change.mid)
-    if not interval or change.low is None or change.high is None:
-        return mid
-    if change.low < 0 < change.high:
-        return f"{mid} ({_signed(change.low, unit=False)} to {_signed(change.high)})"
-    near, far = sorted((abs(change.low), abs(change.high)))
-    return f"{mid} ({near * 100:.0f}–{far * 100:.0f}{NARROW_SPACE}%)"
+    low, high = change.low, change.high
+    if not interval or low is None or high is None or low <= 0 <= high:
+        mid = _signed(change.mid)
+        if not interval or low is None or high is None:
+            return mid
+        return f"{mid} ({_signed(low).removesuffix(words.PERCENT)} to {_signed(high)})"
+    return f"{MINUS if change.mid < 0 else '+'}{words.change(change)}"
 
 
-def _signed(share: float, *, unit: bool = True) -> str:
+def _signed(share: float) -> str:
     number = round(share * 100)
     sign = MINUS if number < 0 else "+" if number > 0 else ""
-    return f"{sign}{abs(number):,}{f'{NARROW_SPACE}%' if unit else ''}"
+    return f"{sign}{words.percent(abs(number) / 100)}"
