@@ -28,15 +28,16 @@ ROOM_FOR_NUMBER = 16.0
 
 @dataclass(frozen=True)
 class Spread:
-    """A value with its interval; `value` and `note` are its words, `tone` a status of the tokens.
+    """A value with its interval, whose ends are None where the data give none; `value` and `note`
+    are its words, `tone` a status of the tokens.
 
     With `shaded` the way from the reference to the value is tinted.
     """
 
     label: str
-    low: float
+    low: float | None
     mid: float
-    high: float
+    high: float | None
     value: str
     tone: str = "wait"
     note: str = ""
@@ -149,7 +150,8 @@ def whiskers(
     `value` writes a value in the table of numbers, `tick` one of the axis.
     """
     most = max((one.mid for one in spreads), default=0.0) or 1.0
-    top = min(max((one.high for one in spreads), default=0.0) or 1.0, most * WIDEST)
+    highest = max((max(one.mid, one.high or 0.0) for one in spreads), default=0.0) or 1.0
+    top = min(highest, most * WIDEST)
     ticks = levels(top, STEPS)
     end = ticks[-1]
     base = HEADROOM + ROW * len(spreads)
@@ -167,7 +169,10 @@ def whiskers(
         reference=reference,
         rows_are=rows_are,
         head=list(names),
-        rows=[[one.label, value(one.low), value(one.mid), value(one.high)] for one in spreads],
+        rows=[
+            [one.label, *("–" if n is None else value(n) for n in (one.low, one.mid, one.high))]
+            for one in spreads
+        ],
     )
 
 
@@ -201,7 +206,9 @@ def stacks(
 
 
 def _whisker(one: Spread, y: int, reference: float, end: float) -> Whisker:
-    low, mid, high = (_share(value, end) for value in (one.low, one.mid, one.high))
+    low = 0.0 if one.low is None else _share(one.low, end)
+    high = 100.0 if one.high is None else _share(one.high, end)
+    mid = _share(one.mid, end)
     shade = None
     if one.shaded and mid != reference:
         shade = (min(mid, reference), round(abs(reference - mid), 2))
@@ -214,8 +221,8 @@ def _whisker(one: Spread, y: int, reference: float, end: float) -> Whisker:
         value=one.value,
         tone=one.tone,
         strong=one.strong,
-        ends_left=one.low >= 0,
-        ends_right=one.high <= end,
+        ends_left=one.low is not None and one.low >= 0,
+        ends_right=one.high is not None and one.high <= end,
         note=_note(one.note, low, high, reference) if one.note else None,
         shade=shade,
     )

@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 from itertools import combinations, pairwise
 from typing import TypeVar
 
-from django.db.models import F, Max, Min, Sum
+from django.db.models import Max, Min, Sum
 
 from batchboard.arms import Past
 from batchboard.models import Batch
@@ -105,16 +105,15 @@ def types_that_ran() -> list[TypeThatRan]:
         Batch.objects.on_board()
         .filter(started_at__isnull=False)
         .order_by()
-        .values("mode", type=F("version__task_type"), name=F("version__task_type__name"),
-                number=F("version__number"))
+        .values("version__task_type", "version__task_type__name", "version__number", "mode")
         .annotate(first=Min("started_at"), last=Max("started_at"),
                   items=Sum("succeeded") + Sum("dead"))
         .filter(items__gt=0)
     )  # fmt: skip
     ran: dict[tuple[int, str], list[Ran]] = defaultdict(list)
     for row in found:
-        ran[row["type"], row["name"]].append(
-            Ran(row["number"], row["mode"], row["first"], row["last"], row["items"])
+        ran[row["version__task_type"], row["version__task_type__name"]].append(
+            Ran(row["version__number"], row["mode"], row["first"], row["last"], row["items"])
         )
     types = [TypeThatRan(pk, name, rows) for (pk, name), rows in ran.items()]
     return sorted(types, key=lambda one: (one.name.casefold(), one.pk))

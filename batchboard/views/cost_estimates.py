@@ -4,8 +4,8 @@ from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from functools import partial
 from decimal import Decimal
+from functools import partial
 
 from django.db.models import Q
 from django.http import HttpRequest, HttpResponse

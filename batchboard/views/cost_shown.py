@@ -158,9 +158,9 @@ def _costs(arms: Sequence[Arm]) -> Whiskers:
     spreads = [
         Spread(
             label=_short(arm.label),
-            low=float(cost.mid if cost.low is None else cost.low),
+            low=None if cost.low is None else float(cost.low),
             mid=float(cost.mid),
-            high=float(cost.mid if cost.high is None else cost.high),
+            high=None if cost.high is None else float(cost.high),
             value=usd_per_task(cost.mid),
             tone=arm.tone,
             note=change_words(arm.change) if arm.change else "",

@@ -47,6 +47,7 @@ def change_words(change: Interval[float] | None, *, interval: bool = True) -> st
         mid = _signed(change.mid)
         if not interval or low is None or high is None:
             return mid
+        low = max(low, -1.0)  # nothing costs less than nothing
         return f"{mid} ({_signed(low).removesuffix(words.PERCENT)} to {_signed(high)})"
     return f"{MINUS if change.mid < 0 else '+'}{words.change(change)}"
 

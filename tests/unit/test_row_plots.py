@@ -54,6 +54,13 @@ def test_an_interval_that_leaves_the_plot_has_no_cap_there():
     assert (tame.ends_left, tame.ends_right) == (True, True)
 
 
+def test_an_end_that_nobody_knows_is_open_and_is_no_number():
+    plot = drawn(spread(8, 10, 12), spread(None, 9, None, label="few"))
+    few = plot.rows_drawn[1]
+    assert (few.low, few.high, few.ends_left, few.ends_right) == (0, 100, False, False)
+    assert plot.rows[1] == ["few", "–", "$9.0000", "–"]
+
+
 def test_nothing_and_zero_are_no_error():
     assert drawn().rows_drawn == []
     assert drawn(spread(0, 0, 0)).reference == 0
