@@ -33,10 +33,11 @@ def quality(before: ArmData, after: ArmData) -> Quality:
         doubt = "review"
     elif items == "doubt":
         doubt = "items"
-    clause = {
-        "review": f"fewer pass review: {_passes(after)} instead of {_passes(before)}",
-        "items": f"more items fail for good: {_fails(after)} instead of {_fails(before)}",
-    }.get(worse, "")
+    clause = ""
+    if worse == "review":
+        clause = f"fewer pass review: {_passes(after)} instead of {_passes(before)}"
+    elif worse == "items":
+        clause = f"more items fail for good: {_fails(after)} instead of {_fails(before)}"
     return Quality(worse, doubt, clause, sentences(review_sentence, items_sentence))
 
 
