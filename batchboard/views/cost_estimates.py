@@ -24,6 +24,9 @@ LATEST = 1_000
 PLOTTED = 300
 LISTED = 20
 HOUR = 3_600
+ROOM_FOR_NAME = 5
+"""Margins before the first point: there stands the name of the line."""
+
 WORDS = {
     "low": "Too low",
     "high": "Too high",
@@ -141,7 +144,7 @@ def _plot(past: Sequence[Past]) -> Plot:
     points = [(one.finished_at.timestamp(), one.ratio) for one in reversed(past)]
     start, end = points[0][0], points[-1][0]
     margin = max(HOUR, (end - start) / 40)
-    begin, over = start - margin, end + margin
+    begin, over = start - ROOM_FOR_NAME * margin, end + margin
     below = sum(ratio <= 1 for _, ratio in points)
     return plot(
         "plot-estimates",

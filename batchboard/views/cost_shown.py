@@ -95,6 +95,11 @@ class Shown:
     before: Decimal | None
     after: Decimal | None
 
+    @property
+    def dots(self) -> str:
+        """The tone of what is after the change."""
+        return next((arm.tone for arm in self.arms if arm.is_chosen), "wait")
+
 
 def shown(found: Comparison) -> Shown:
     arms = [_arm(result, found) for result in (found.before, *found.arms)]

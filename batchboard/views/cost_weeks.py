@@ -15,7 +15,7 @@ from batchboard.views.cost_words import on_axis, per_task
 from batchboard.weekly import WEEK, Week, monday
 
 MOST_WEEKS = 26
-TICKS = 8
+TICKS = 6
 
 
 def weeks_of(task_type: int, choice: Choice | None) -> list[Week]:

@@ -43,7 +43,7 @@ def costs(request: HttpRequest) -> HttpResponse:
             found = comparison_of(chosen.task_type.pk, chosen.choice, now)
             context |= {
                 "found": found,
-                "weeks": weekly_plot(weeks, chosen.choice, found.tone),
+                "weeks": weekly_plot(weeks, chosen.choice, found.dots),
                 "cache_rate": _cache_rate(found.caching_model, now),
                 "year": _year(found, usual_rate(weeks, now)),
             }
@@ -78,7 +78,8 @@ def _year(found: Shown, rate: Any) -> str:
         return ""
     less = yearly(rate, found.before, found.after)
     weekly = count(round(rate)) if rate >= 10 else f"{rate:.1f}"
-    return f"At {weekly} items a week: {usd(abs(less))} {'less' if less >= 0 else 'more'} a year."
+    amount = f"${abs(less):,.0f}" if abs(less) >= 10 else usd(abs(less))
+    return f"At {weekly} items a week: {amount} {'less' if less >= 0 else 'more'} a year."
 
 
 def _cache_rate(model: str, now: datetime) -> str:
