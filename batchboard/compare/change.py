@@ -118,8 +118,9 @@ def pairs(
 def _by_key(tasks: Iterable[TaskCost]) -> dict[str, TaskCost]:
     found: dict[str, TaskCost] = {}
     for task in tasks:
-        if found.setdefault(task.key, task) is not task:
+        if task.key in found:
             raise ValueError(f"{task.key} is twice in an arm, so it cannot be paired.")
+        found[task.key] = task
     return found
 
 
