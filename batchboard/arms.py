@@ -13,6 +13,7 @@ from batchboard.compare import ArmData, TaskCost
 from batchboard.models import (
     Attempt,
     Batch,
+    Experiment,
     Mode,
     Price,
     ReviewState,
@@ -48,7 +49,8 @@ STRETCH = {
 class Past:
     """Which batches of a task type: of a mode, a version, started from `since` to before `until`
     (aware). A batch has one mode and one version, and an item is never split between two sets:
-    all that it cost counts with the batch."""
+    all that it cost counts with the batch. Arms of experiments are not among them: they are held
+    against each other."""
 
     mode: str | None = None
     version: int | None = None
@@ -64,6 +66,7 @@ class Past:
             "started_at__gte": self.since,
             "started_at__lt": self.until,
             "trial": None if self.trials else False,
+            "experimental": False,
         }
         given = {name: value for name, value in wanted.items() if value is not None}
         return _with_ended_items(task_type).filter(**given).order_by("id")
@@ -122,6 +125,12 @@ def arm_of(batches: Sequence[Batch], label: str, detail: str = "") -> ArmData:
     return replace(arm, group=together if together > 1 else None)
 
 
+def arms_of(experiment: Experiment) -> list[ArmData]:
+    """What the arms of an experiment did and cost, the measure first; to be paired, since they did
+    the same items."""
+    return [arm_of([arm.batch], arm.label) for arm in experiment.arms.all()]
+
+
 def past_arm(task_type: TaskType, past: Past, label: str = "") -> ArmData:
     """What past batches of a task type did and cost; not to be paired. Without a label the words
     of `past` are it."""
@@ -130,7 +139,7 @@ def past_arm(task_type: TaskType, past: Past, label: str = "") -> ArmData:
 
 def modes_that_ran(task_type: TaskType) -> list[str]:
     """The modes in which items of a task type ended, the one that ran last first."""
-    last = _with_ended_items(task_type).filter(trial=False).order_by().values("mode")
+    last = _with_ended_items(task_type).filter(trial=False, experimental=False).order_by().values("mode")
     return [row["mode"] for row in last.annotate(at=Max("started_at")).order_by("-at")]
 
 

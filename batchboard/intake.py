@@ -76,7 +76,8 @@ def estimate(items: Items, options: RunOptions) -> Estimate:
     """What a run would cost and take; reads the whole file, and creates nothing."""
     counted = _count(items)
     _read_all(items)
-    return _forecast(items, options, counted, _stored(items.definition))
+    version = stored_version(items.definition)
+    return foresee(items.definition, items.sizes, options, counted, version)
 
 
 def create(
@@ -96,8 +97,8 @@ def create(
     counted = _count(items)
     _read_all(items, progress)
     version = TaskVersion.objects.for_definition(items.definition, by)
-    _remember(version, counted)
-    forecasted = _forecast(items, options, counted, version)
+    remember(version, counted)
+    forecasted = foresee(items.definition, items.sizes, options, counted, version)
     return Batch.objects.create_with_items(
         name=name or suggested_name(items.definition),
         version=version,
@@ -126,13 +127,15 @@ def _count(items: Items) -> forecast.Counted:
     return forecast.count(forecast.draft_work(items.definition), items.peek())
 
 
-def _stored(definition: TaskDefinition) -> TaskVersion | None:
+def stored_version(definition: TaskDefinition) -> TaskVersion | None:
+    """The newest version that says what the definition says, if it was ever stored."""
     return TaskVersion.objects.filter(
         task_type__name=definition.name, digest=definition_digest(definition)
     ).last()
 
 
-def _remember(version: TaskVersion, counted: forecast.Counted) -> None:
+def remember(version: TaskVersion, counted: forecast.Counted) -> None:
+    """Keep what the provider counted with the version, where it is not known yet."""
     same = TaskVersion.objects.filter(pk=version.pk)
     if counted.shared_tokens is not None:
         same.filter(shared_tokens=None).update(shared_tokens=counted.shared_tokens)
@@ -143,12 +146,17 @@ def _remember(version: TaskVersion, counted: forecast.Counted) -> None:
     version.refresh_from_db()
 
 
-def _forecast(
-    items: Items, options: RunOptions, counted: forecast.Counted, version: TaskVersion | None
+def foresee(
+    definition: TaskDefinition,
+    sizes: Counter[int],
+    options: RunOptions,
+    counted: forecast.Counted,
+    version: TaskVersion | None,
 ) -> Estimate:
+    """What items of `sizes` (bytes of prompt → how many) would cost and take."""
     shared = counted.shared_tokens
     if shared is None and version is not None:
         shared = version.shared_tokens
-    work = forecast.draft_work(items.definition, shared)
+    work = forecast.draft_work(definition, shared)
     limits = Limits.objects.current()
-    return forecast.forecast(work, items.sizes, options, limits, counted, version)
+    return forecast.forecast(work, sizes, options, limits, counted, version)

@@ -3,6 +3,7 @@
 import argparse
 from decimal import Decimal, InvalidOperation
 
+from batchboard.experimenting import MOST_ITEMS, USUAL_ITEMS
 from batchboard.models import Mode, RunOptions, Schedule
 
 
@@ -30,6 +31,22 @@ def add_run_options(parser: argparse.ArgumentParser) -> None:
                         help="-10 to 10; higher first where batches are served alike")  # fmt: skip
 
 
+def add_experiment_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("items", help="CSV, TSV, JSONL or XLSX, or - for standard input")
+    parser.add_argument("--task-type", required=True, metavar="FILE.toml")
+    parser.add_argument("--arm", action="append", required=True, metavar="ARM",
+                        help="a mode with its options: single, cached:N=10, packed:k=5,"
+                        " session:S=8; twice at least, the first is the measure")  # fmt: skip
+    parser.add_argument("--n", type=_at_least(2, most=MOST_ITEMS), metavar="N",
+                        help=f"items of each arm (default {USUAL_ITEMS}, or all of fewer)")  # fmt: skip
+    parser.add_argument("--budget", type=_budget, metavar="USD",
+                        help="for all arms together, or none (the default)")  # fmt: skip
+    parser.add_argument("--seed", default="", type=_seed, metavar="TEXT",
+                        help="draws the same items, in the same orders, each time")  # fmt: skip
+    parser.add_argument("--sample", type=_at_least(1), metavar="N",
+                        help="how many results of each arm to draw for review")  # fmt: skip
+
+
 def run_options(namespace: dict[str, object]) -> RunOptions:
     return RunOptions(
         schedule=str(namespace["schedule"]),
@@ -49,19 +66,31 @@ def run_options(namespace: dict[str, object]) -> RunOptions:
 
 
 class _at_least:
-    def __init__(self, least: int) -> None:
+    def __init__(self, least: int, most: int = 2_000_000_000) -> None:
         self.least = least
+        self.most = most
 
     def __call__(self, text: str) -> int:
         try:
             value = int(text)
         except ValueError:
             value = self.least - 1
-        if not self.least <= value <= 2_000_000_000:
-            raise argparse.ArgumentTypeError(
-                f"{text} is not a whole number of {self.least} or more"
-            )
+        if not self.least <= value <= self.most:
+            wanted = f"of {self.least} or more"
+            if self.most < 2_000_000_000:
+                wanted = f"from {self.least} to {self.most:,}"
+            raise argparse.ArgumentTypeError(f"{text} is not a whole number {wanted}")
         return value
+
+
+def _seed(text: str) -> str:
+    if not text.isprintable() or len(text) > 64:
+        raise argparse.ArgumentTypeError("a seed is one line of at most 64 characters")
+    return text
+
+
+def _budget(text: str) -> Decimal | None:
+    return None if text.strip().lower() == "none" else _dollars(text)
 
 
 def _dollars(text: str) -> Decimal:

@@ -6,8 +6,10 @@ from contextlib import contextmanager
 from django.core.management.base import CommandError
 from django.db import OperationalError, ProgrammingError
 
+from batchboard.arm_text import ArmTextError
+from batchboard.experimenting import PlanError
 from batchboard.ingest import IngestError
-from batchboard.models import Batch
+from batchboard.models import Batch, Experiment
 from batchboard.states import MoveRefused
 from batchboard.task_file import TaskFileError
 
@@ -29,7 +31,7 @@ def refusals() -> Iterator[None]:
     """Turn what the domain refuses into a clear line and its exit status."""
     try:
         yield
-    except (IngestError, TaskFileError) as error:
+    except (IngestError, TaskFileError, ArmTextError, PlanError) as error:
         raise bad_input(str(error)) from error
     except FileNotFoundError as error:
         raise bad_input(f"There is no file {error.filename}.") from error
@@ -40,6 +42,11 @@ def refusals() -> Iterator[None]:
     except Batch.DoesNotExist as error:
         raise CommandError(
             "There is no such batch: `manage.py batch list` shows them.", returncode=BAD_INPUT
+        ) from error
+    except Experiment.DoesNotExist as error:
+        raise CommandError(
+            "There is no such experiment: `manage.py experiment list` shows them.",
+            returncode=BAD_INPUT,
         ) from error
     except (OperationalError, ProgrammingError) as error:
         if "no such table" in str(error) or "does not exist" in str(error):

@@ -73,7 +73,7 @@ def _view(batch: Batch) -> Table:
     table.add_column(style="dim")
     table.add_column()
     table.add_row("batch", Text.assemble((batch.name, "bold"), "  ", batch.public_id))
-    table.add_row("items", _bar(batch, running))
+    table.add_row("items", bar(batch, running))
     expected = batch.estimate_expected
     table.add_row(
         "cost",
@@ -88,19 +88,20 @@ def _view(batch: Batch) -> Table:
     return table
 
 
-def _bar(batch: Batch, running: int) -> Text:
+def bar(batch: Batch, running: int) -> Text:
+    """How far a batch is, in a line."""
     width = 40
     scale = width / max(1, batch.total)
     done, dead, busy = (round(n * scale) for n in (batch.succeeded, batch.dead, running))
-    bar = Text()
-    bar.append("█" * done, style="green")
-    bar.append("█" * dead, style="red")
-    bar.append("▒" * busy, style="blue")
-    bar.append("░" * max(0, width - done - dead - busy), style="dim")
-    bar.append(f"  {batch.ended:,} of {batch.total:,}, {running} running")
+    line = Text()
+    line.append("█" * done, style="green")
+    line.append("█" * dead, style="red")
+    line.append("▒" * busy, style="blue")
+    line.append("░" * max(0, width - done - dead - busy), style="dim")
+    line.append(f"  {batch.ended:,} of {batch.total:,}, {running} running")
     if batch.dead:
-        bar.append(f", {batch.dead} dead", style="red")
-    return bar
+        line.append(f", {batch.dead} dead", style="red")
+    return line
 
 
 def _time_left(batch: Batch) -> str:

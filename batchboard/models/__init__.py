@@ -11,6 +11,12 @@ from batchboard.models.batch import (
 )
 from batchboard.models.comment import Comment
 from batchboard.models.event import Event
+from batchboard.models.experiment import (
+    Experiment,
+    ExperimentArm,
+    ExperimentState,
+    NewArm,
+)
 from batchboard.models.item import Item, ItemInput
 from batchboard.models.limits import Limits, ModelLimit
 from batchboard.models.measured import Measured, WarmCache
@@ -29,12 +35,16 @@ __all__ = [
     "Batch",
     "Comment",
     "Event",
+    "Experiment",
+    "ExperimentArm",
+    "ExperimentState",
     "Item",
     "ItemInput",
     "Limits",
     "Measured",
     "Mode",
     "ModelLimit",
+    "NewArm",
     "NewItem",
     "Preparation",
     "PreparationState",

@@ -109,9 +109,13 @@ class BatchQuerySet(models.QuerySet["Batch"]):
     def unfinished(self) -> "BatchQuerySet":
         return self.filter(state__in=UNFINISHED_BATCH)
 
-    def on_board(self) -> "BatchQuerySet":
+    def with_pages(self) -> "BatchQuerySet":
         """All that have their items, but for the trials of a task type, which its page shows."""
         return self.arrived().filter(trial=False)
+
+    def on_board(self) -> "BatchQuerySet":
+        """Those with pages, but for the arms of experiments, which theirs show together."""
+        return self.with_pages().filter(experimental=False)
 
     def awaiting_review(self) -> "BatchQuerySet":
         return self.filter(state=BatchState.REVIEW)
@@ -200,6 +204,9 @@ class Batch(Arriving, Lifecycle, Reviewing, Changing, models.Model):
     priority = models.SmallIntegerField(default=0)
     trial = models.BooleanField(
         default=False, help_text="One item sent to see what comes back; not on the board."
+    )
+    experimental = models.BooleanField(
+        default=False, help_text="An arm of an experiment, whose page shows it; not on the board."
     )
     sample_size = models.PositiveIntegerField(null=True)
     allowed_bad = models.PositiveIntegerField(default=0)

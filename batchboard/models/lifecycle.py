@@ -60,6 +60,10 @@ class Lifecycle:
     def start(self: "Batch", by: Any = None) -> None:
         """Queue a draft."""
         require(by, Right.OPERATE, f"start {self.name}")
+        if self.experimental:
+            raise MoveRefused(
+                f"{self.name} is an arm of an experiment: start that, so that all begin together."
+            )
         self._start(by)
 
     def _start(self: "Batch", by: Any) -> None:

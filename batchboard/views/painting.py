@@ -79,7 +79,7 @@ class Painter:
 
 
 def _cards(changed: Set[str], limits: Limits, workers: int, now: datetime) -> list[Card]:
-    batches = with_relations(Batch.objects.on_board().filter(public_id__in=changed))
+    batches = with_relations(Batch.objects.with_pages().filter(public_id__in=changed))
     return list(
         cards(
             list(batches),
@@ -100,7 +100,7 @@ def _elements(found: Iterable[Card], limits: Limits, view: View) -> dict[str, st
     elements: dict[str, str] = {}
     for card in found:
         batch = card.batch
-        if view.board:
+        if view.board and not batch.experimental:
             column = BY_NAME[column_of(batch.state, batch.started_at)]
             elements[f"card-{batch.public_id}"] = render_to_string(
                 "board/_card.html", {"card": card, "column": column, "rights": view.rights}
