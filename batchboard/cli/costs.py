@@ -11,12 +11,12 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from batchboard.arms import Past, modes_that_ran, past_arm
+from batchboard.arms import Past, arms_of, modes_that_ran, past_arm
 from batchboard.cli.commands import printable
 from batchboard.cli.refusals import BAD_INPUT
 from batchboard.compare import ArmData, ArmResult, Comparison, Interval, compare
 from batchboard.compare.words import between, change, percent, usd
-from batchboard.models import Mode, TaskType
+from batchboard.models import Experiment, Mode, TaskType
 from batchboard.money import dollars
 from batchboard.summary import number
 
@@ -26,6 +26,11 @@ STYLES = {"ok": "green", "dead": "red", "person": "magenta", "wait": "bold"}
 
 
 def costs(options: dict[str, Any]) -> None:
+    if options["experiment"]:
+        _costs_of_experiment(options)
+        return
+    if options["task_type"] is None:
+        raise _bad("Name a task type, or an experiment with --experiment ID.")
     task_type = _find(options["task_type"])
     sets, why = _sets(task_type, options["before"], options["after"] or [])
     arms = [past_arm(task_type, past) for past in sets]
@@ -38,13 +43,30 @@ def costs(options: dict[str, Any]) -> None:
     show(_labelled(arms), paired=False, as_json=options["json"])
 
 
+def _costs_of_experiment(options: dict[str, Any]) -> None:
+    if options["task_type"] or options["before"] or options["after"]:
+        raise _bad("An experiment names what is compared itself: give --experiment ID alone.")
+    experiment = Experiment.objects.with_arms().get(public_id=options["experiment"])
+    arms = arms_of(experiment)
+    empty = [arm.label for arm in arms if not arm.items]
+    if empty:
+        why = f"Nothing to compare yet: no item ended in {' and '.join(empty)}."
+        _say_nothing(why, as_json=options["json"])
+        return
+    show(arms, paired=True, as_json=options["json"])
+
+
 def show(arms: list[ArmData], *, paired: bool, as_json: bool) -> None:
     """Compare `arms` and print what comes of it."""
     comparison = compare(arms, paired=paired)
     if as_json:
         print(json.dumps(comparison_summary(comparison)))
         return
-    console = Console(highlight=False, soft_wrap=True)
+    print_comparison(Console(highlight=False, soft_wrap=True), comparison)
+
+
+def print_comparison(console: Console, comparison: Comparison) -> None:
+    """The arms, the verdict in words, what to do next."""
     console.print(_table(comparison))
     console.print()
     console.print(Text(printable(comparison.headline), style=STYLES[comparison.tone]))

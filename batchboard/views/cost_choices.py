@@ -8,12 +8,14 @@ from datetime import UTC, datetime, timedelta
 from itertools import combinations, pairwise
 from typing import TypeVar
 
-from django.db.models import Max, Min, Sum
+from django.db.models import F, Max, Min, Sum
 
 from batchboard.arms import Past
-from batchboard.models import Batch
+from batchboard.models import Batch, Experiment
+from batchboard.templatetags.untrusted import visible
 
 Key = TypeVar("Key", int, str)
+MOST_EXPERIMENTS = 200
 MOST_VERSIONS = 5
 """Of the versions that ran, so many of the latest are offered."""
 
@@ -45,28 +47,47 @@ class Choice:
     after_label: str
     changed_at: datetime
     change: str
+    experiment: str = ""
+    """The public id of the experiment whose arms are compared, instead of two past sets."""
+
+
+@dataclass(frozen=True)
+class Tried:
+    """An experiment of one task type in which items ended in every arm."""
+
+    public_id: str
+    name: str
+    version: int
+    started_at: datetime
 
 
 @dataclass(frozen=True)
 class TypeThatRan:
-    """A task type with batches of which items ended."""
+    """A task type with batches, or experiments, of which items ended."""
 
     pk: int
     name: str
     ran: Sequence[Ran]
+    tried: Sequence[Tried] = ()
 
     @property
     def last(self) -> datetime:
-        return max(one.last for one in self.ran)
+        return max([*(one.last for one in self.ran), *(one.started_at for one in self.tried)])
+
+    def has_tried(self, experiment: str) -> bool:
+        """Whether the experiment with this public id is of this task type."""
+        return any(one.public_id == experiment for one in self.tried)
 
     @property
     def newest_version(self) -> int:
-        return max(one.version for one in self.ran)
+        return max(one.version for one in (*self.ran, *self.tried))
 
     @property
     def choices(self) -> list[Choice]:
-        """The most telling first: by mode, by the day on which the mode changed, by version."""
-        return [*_by_mode(self.ran), *_by_date(self.ran), *_by_version(self.ran)]
+        """The most telling first: by mode, by the day on which the mode changed, by version; and
+        the experiments, the latest first."""
+        past = [*_by_mode(self.ran), *_by_date(self.ran), *_by_version(self.ran)]
+        return [*past, *_by_experiment(self.tried)]
 
 
 @dataclass(frozen=True)
@@ -83,10 +104,12 @@ class Chosen:
         types = types_that_ran()
         if not types:
             return cls(types, None)
-        asked = query.get("type", "")
+        asked, wanted = query.get("type", ""), query.get("compare", "")
+        if experiment := query.get("experiment", ""):
+            wanted = f"experiment:{experiment}"
+            asked = next((str(one.pk) for one in types if one.has_tried(experiment)), asked)
         task_type = next((one for one in types if str(one.pk) == asked), None) or _telling(types)
         choices = task_type.choices
-        wanted = query.get("compare", "")
         choice = next((one for one in choices if one.value == wanted), None)
         return cls(types, task_type, choices, choice or next(iter(choices), None))
 
@@ -100,7 +123,7 @@ class Chosen:
 
 
 def types_that_ran() -> list[TypeThatRan]:
-    """All of them by name, in one query."""
+    """All of them by name, in two queries."""
     found = (
         Batch.objects.on_board()
         .filter(started_at__isnull=False)
@@ -115,8 +138,28 @@ def types_that_ran() -> list[TypeThatRan]:
         ran[row["version__task_type"], row["version__task_type__name"]].append(
             Ran(row["version__number"], row["mode"], row["first"], row["last"], row["items"])
         )
-    types = [TypeThatRan(pk, name, rows) for (pk, name), rows in ran.items()]
+    tried = _tried()
+    types = [
+        TypeThatRan(pk, name, ran.get((pk, name), []), tried.get((pk, name), []))
+        for pk, name in {**ran, **tried}
+    ]
     return sorted(types, key=lambda one: (one.name.casefold(), one.pk))
+
+
+def _tried() -> dict[tuple[int, str], list[Tried]]:
+    """Experiments by task type, the latest first."""
+    version = "version__task_type", "version__task_type__name", "version__number"
+    found = (
+        Experiment.objects.order_by("-started_at")
+        .filter(started_at__isnull=False)
+        .annotate(least=Min(F("arms__batch__succeeded") + F("arms__batch__dead")))
+        .filter(least__gt=0)
+        .values_list(*version, "public_id", "name", "started_at")[:MOST_EXPERIMENTS]
+    )
+    tried: dict[tuple[int, str], list[Tried]] = defaultdict(list)
+    for pk, type_name, number, public_id, name, started_at in found:
+        tried[pk, type_name].append(Tried(public_id, name, number, started_at))
+    return tried
 
 
 def _telling(types: Sequence[TypeThatRan]) -> TypeThatRan:
@@ -185,6 +228,25 @@ def _by_version(ran: Sequence[Ran]) -> list[Choice]:
             f"v{before} → v{after}",
         )
         for before, after in list(pairwise(latest))[::-1]
+    ]
+
+
+def _by_experiment(tried: Sequence[Tried]) -> list[Choice]:
+    """The arms of each, over the same items."""
+    return [
+        Choice(
+            f"experiment:{one.public_id}",
+            "Experiments",
+            f"{visible(one.name)}, {one.started_at:%b} {one.started_at.day}",
+            Past(),
+            Past(),
+            "",
+            "",
+            one.started_at,
+            "",
+            one.public_id,
+        )
+        for one in tried
     ]
 
 

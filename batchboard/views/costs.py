@@ -7,13 +7,14 @@ from typing import Any
 
 from django.conf import settings
 from django.http import Http404, HttpRequest, HttpResponse
-from django.shortcuts import render
+from django.shortcuts import get_object_or_404, redirect, render
 from django.utils.cache import patch_vary_headers
 from django.utils.text import slugify
 from django.views.decorators.http import require_safe
 
 from batchboard import pricing, rows
 from batchboard.export import harmless
+from batchboard.models import Experiment
 from batchboard.templatetags.figures import count, share, usd
 from batchboard.views.cost_choices import Choice, Chosen
 from batchboard.views.cost_finding import comparison_of
@@ -33,24 +34,33 @@ TITLES = (
 
 @require_safe
 def costs(request: HttpRequest) -> HttpResponse:
-    """The page; htmx, when something else is chosen, gets the part that changes."""
+    """The page; htmx, when something else is chosen, gets the part that changes. An experiment
+    that has nothing to compare yet shows its progress instead."""
     chosen = Chosen.of(request.GET.dict())
-    context: dict[str, Any] = {"chosen": chosen, "shown": "costs"}
-    if chosen.task_type is not None:
-        now = rows.now()
-        weeks = weeks_of(chosen.task_type.pk, chosen.choice)
-        if chosen.choice is not None:
-            found = comparison_of(chosen.task_type.pk, chosen.choice, now)
-            context |= {
-                "found": found,
-                "weeks": weekly_plot(weeks, chosen.choice, found.dots),
-                "cache_rate": _cache_rate(found.caching_model, now),
-                "year": _year(found, usual_rate(weeks, now)),
-            }
+    asked = request.GET.get("experiment", "")
+    if asked and (chosen.choice is None or chosen.choice.experiment != asked):
+        return redirect("experiment", get_object_or_404(Experiment, public_id=asked).public_id)
+    context = {"chosen": chosen, "shown": "costs"} | found_of(chosen)
     name = "costs/_costs.html" if is_swap(request) else "costs/costs.html"
     answer = render(request, name, context)
     patch_vary_headers(answer, ["HX-Request"])
     return answer
+
+
+def found_of(chosen: Chosen) -> dict[str, Any]:
+    """What the page shows of the comparison that was chosen; nothing where there is none."""
+    if chosen.task_type is None or chosen.choice is None:
+        return {}
+    now = rows.now()
+    weeks = weeks_of(chosen.task_type.pk, chosen.choice)
+    found = comparison_of(chosen.task_type.pk, chosen.choice, now)
+    trend = None if chosen.choice.experiment else weekly_plot(weeks, chosen.choice, found.dots)
+    return {
+        "found": found,
+        "weeks": trend,
+        "cache_rate": _cache_rate(found.caching_model, now),
+        "year": _year(found, usual_rate(weeks, now)),
+    }
 
 
 @require_safe

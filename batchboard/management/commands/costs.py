@@ -18,7 +18,8 @@ class Command(BaseCommand):
     requires_system_checks: list[str] = []
 
     def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("task_type", metavar="TASK_TYPE")
+        parser.add_argument("task_type", metavar="TASK_TYPE", nargs="?")
+        parser.add_argument("--experiment", metavar="ID", help="its arms, instead of past batches")
         parser.add_argument("--before", metavar="FILTER", help=f"e.g. {FILTER}; days are UTC's")
         parser.add_argument("--after", metavar="FILTER", action="append",
                             help="given again: a further one to hold against it")  # fmt: skip
