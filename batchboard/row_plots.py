@@ -247,15 +247,16 @@ def _bar(
     most: float,
     number: Callable[[float], str],
 ) -> StackedBar:
-    segments, x = [], 0.0
+    segments: list[Segment] = []
+    x = 0.0
     largest = max(one.parts, default=0.0)
     for (kind, _), part in zip(kinds, one.parts, strict=True):
         width = part / most * BARS_END
-        shown = part == largest and width >= ROOM_FOR_NUMBER and len(segments) == 0
+        # The first and the largest: a number in another would only repeat the table.
+        shown = not segments and part == largest and width >= ROOM_FOR_NUMBER
         if width:
-            segments.append(
-                Segment(kind, round(x, 2), round(width, 2), number(part) if shown else "")
-            )
+            words = number(part) if shown else ""
+            segments.append(Segment(kind, round(x, 2), round(width, 2), words))
         x += width
     return StackedBar(one.label, y, round(x, 2), number(sum(one.parts)), one.strong, segments)
 

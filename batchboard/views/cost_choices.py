@@ -130,13 +130,13 @@ def types_that_ran() -> list[TypeThatRan]:
         .order_by()
         .values("version__task_type", "version__task_type__name", "version__number", "mode")
         .annotate(first=Min("started_at"), last=Max("started_at"),
-                  items=Sum("succeeded") + Sum("dead"))
-        .filter(items__gt=0)
+                  done=Sum("succeeded") + Sum("dead"))
+        .filter(done__gt=0)
     )  # fmt: skip
     ran: dict[tuple[int, str], list[Ran]] = defaultdict(list)
     for row in found:
         ran[row["version__task_type"], row["version__task_type__name"]].append(
-            Ran(row["version__number"], row["mode"], row["first"], row["last"], row["items"])
+            Ran(row["version__number"], row["mode"], row["first"], row["last"], row["done"])
         )
     tried = _tried()
     types = [
@@ -200,11 +200,11 @@ def _by_date(ran: Sequence[Ran]) -> list[Choice]:
         choices[day] = Choice(
             f"date:{day:%Y-%m-%d}",
             "By date",
-            f"Before and from {words}, when {after} began",
+            f"Before and from {words}",
             Past(until=day),
             Past(since=day),
-            f"until {_day_before(day)}",
-            f"from {words}",
+            f"all until {_day_before(day)}",
+            f"all from {words}",
             day,
             f"{before} → {after}",
         )

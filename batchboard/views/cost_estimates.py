@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal
 from functools import partial
+from typing import Any
 
 from django.db.models import Q
 from django.http import HttpRequest, HttpResponse
@@ -96,7 +97,7 @@ def cost_estimates(request: HttpRequest) -> HttpResponse:
 
 def _past() -> list[Past]:
     """The latest batches that did all of their items, newest first, in one query."""
-    found = (
+    found: Any = (
         Batch.objects.on_board()
         .filter(finished_at__isnull=False, cancelled=0, estimate_expected__gt=0)
         .exclude(state=BatchState.CANCELLED)
