@@ -139,7 +139,12 @@ def past_arm(task_type: TaskType, past: Past, label: str = "") -> ArmData:
 
 def modes_that_ran(task_type: TaskType) -> list[str]:
     """The modes in which items of a task type ended, the one that ran last first."""
-    last = _with_ended_items(task_type).filter(trial=False, experimental=False).order_by().values("mode")
+    last = (
+        _with_ended_items(task_type)
+        .filter(trial=False, experimental=False)
+        .order_by()
+        .values("mode")
+    )
     return [row["mode"] for row in last.annotate(at=Max("started_at")).order_by("-at")]
 
 

@@ -1,7 +1,7 @@
 """From items and ways of working to an experiment with its estimate: all or nothing."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from itertools import islice
@@ -142,9 +142,12 @@ def create(
     sample_size: int | None = None,
     version: TaskVersion | None = None,
     by: Any = None,
+    progress: Callable[[int], None] | None = None,
+    with_it: Callable[[Experiment], None] | None = None,
 ) -> Experiment:
     """A draft with its estimates. `version` is the one that `definition` is of, where it is stored.
-    Raises PlanError, and MoveRefused to who may not."""
+    `progress` and `with_it` are as `create_with_arms` has them. Raises PlanError, and MoveRefused
+    to who may not."""
     check_arms(arms)
     counted = count(definition, items)
     version = version or TaskVersion.objects.for_definition(definition, by)
@@ -168,6 +171,8 @@ def create(
         budget=budget,
         source=source,
         by=by,
+        progress=progress,
+        with_it=with_it,
     )
 
 
@@ -176,7 +181,7 @@ def sizes_of(items: Sequence[NewItem]) -> Counter[int]:
 
 
 def suggested_name(definition: TaskDefinition) -> str:
-    return f"[Experiment] {definition.name}: {timezone.localdate():%b %-d}"[:200]
+    return f"{definition.name}: {timezone.localdate():%b %-d}"[:200]
 
 
 def _checked(found: list[NewItem], n: int | None, has: str) -> list[NewItem]:

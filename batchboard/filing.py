@@ -14,10 +14,20 @@ from typing import Any, TypeVar
 
 from django.db.models import Model, Q, QuerySet
 
-from batchboard import intake, rows, signals
+from batchboard import experimenting, intake, rows, signals
+from batchboard.experiment_preparing import prepare_experiment
+from batchboard.experimenting import PlanError
 from batchboard.ingest import IngestError, read_rows
 from batchboard.ingest.profile import Profiler
-from batchboard.models import Preparation, PreparationState, Upload, UploadState
+from batchboard.models import (
+    Experiment,
+    Preparation,
+    PreparationKind,
+    PreparationState,
+    Upload,
+    UploadState,
+)
+from batchboard.models.batch import new_seed
 from batchboard.models.lifecycle import decision
 from batchboard.preparing import Prepared, prepare
 from batchboard.states import MoveRefused
@@ -98,9 +108,10 @@ def _store_one() -> bool:
     if preparation is None:
         return False
     watchers = [preparation.public_id]
+    store = _store_experiment if preparation.kind == PreparationKind.EXPERIMENT else _store
     try:
-        _store(preparation, watchers)
-    except (IngestError, MoveRefused) as wrong:
+        store(preparation, watchers)
+    except (IngestError, MoveRefused, PlanError) as wrong:
         error = _said(wrong) if isinstance(wrong, IngestError) else {"message": str(wrong)}
         _settle(preparation, state=PreparationState.EDITING, error=error, stored=0)
     except _Taken:
@@ -133,6 +144,34 @@ def _store(preparation: Preparation, watchers: list[str]) -> None:
     except BaseException:
         batch.discard()
         raise
+
+
+def _store_experiment(preparation: Preparation, watchers: list[str]) -> None:
+    found = prepare_experiment(preparation)
+    if found.definition is None or found.problems:
+        raise MoveRefused("Something changed since: look at what is marked. Nothing was created.")
+    owner, seed = preparation.owner, new_seed()
+    items = found.draw(preparation, seed)
+    tell = _teller(preparation, watchers)
+
+    def settle(experiment: Experiment) -> None:
+        done = {"state": PreparationState.DONE, "experiment": experiment}
+        _settle(preparation, stored=len(items), **done)
+        if preparation.starts:
+            experiment.start(owner)
+
+    experimenting.create(
+        found.definition,
+        items,
+        found.arms,
+        seed=seed,
+        budget=found.budget,
+        source=found.named_source(preparation),
+        version=found.base.version,
+        by=owner,
+        progress=lambda number: tell(stored=number // len(found.arms)),
+        with_it=settle,
+    )
 
 
 def _count_one() -> bool:

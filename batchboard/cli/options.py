@@ -38,7 +38,7 @@ def add_experiment_options(parser: argparse.ArgumentParser) -> None:
                         help="a mode with its options: single, cached:N=10, packed:k=5,"
                         " session:S=8; twice at least, the first is the measure")  # fmt: skip
     parser.add_argument("--n", type=_at_least(2, most=MOST_ITEMS), metavar="N",
-                        help=f"items of each arm (default {USUAL_ITEMS}, or all of fewer)")  # fmt: skip
+                        help=f"items of each arm (default {USUAL_ITEMS}, or all)")  # fmt: skip
     parser.add_argument("--budget", type=_budget, metavar="USD",
                         help="for all arms together, or none (the default)")  # fmt: skip
     parser.add_argument("--seed", default="", type=_seed, metavar="TEXT",

@@ -20,7 +20,7 @@ from batchboard.models.experiment import (
 from batchboard.models.item import Item, ItemInput
 from batchboard.models.limits import Limits, ModelLimit
 from batchboard.models.measured import Measured, WarmCache
-from batchboard.models.preparation import Preparation, PreparationState
+from batchboard.models.preparation import Preparation, PreparationKind, PreparationState
 from batchboard.models.reviewing import Review, ReviewState, SampledItem, Verdict
 from batchboard.models.sample import Sample
 from batchboard.models.session import Session
@@ -47,6 +47,7 @@ __all__ = [
     "NewArm",
     "NewItem",
     "Preparation",
+    "PreparationKind",
     "PreparationState",
     "Price",
     "Review",

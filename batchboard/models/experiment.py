@@ -1,7 +1,7 @@
 """Experiments: the same items run in two ways or more, to see what each costs."""
 
 import secrets
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from decimal import Decimal
@@ -71,8 +71,12 @@ class ExperimentQuerySet(models.QuerySet["Experiment"]):
         budget: Decimal | None,
         source: str,
         by: Any = None,
+        progress: Callable[[int], None] | None = None,
+        with_it: Callable[["Experiment"], None] | None = None,
     ) -> "Experiment":
-        """A draft: a batch of the same items for every arm, or nothing at all.
+        """A draft: a batch of the same items for every arm, or nothing at all. `progress` is told
+        how many items of all arms are stored; `with_it` is called in the transaction in which the
+        experiment appears.
 
         Nothing may favour an arm. All of them run at the same time, dealt slots fairly by the
         governor, so that a slow hour of the provider or a limit that binds meets all alike. Where
@@ -89,7 +93,11 @@ class ExperimentQuerySet(models.QuerySet["Experiment"]):
         given = _with_budgets(arms, budget)
         try:
             for place in _order(seed, len(given)):
-                made[place] = _arm_batch(public_id, name, version, items, given, place, seed, by)
+                before = len(made) * len(items)
+                made[place] = _arm_batch(
+                    public_id, name, version, items, given, place, seed, by,
+                    progress and (lambda stored, before=before: progress(before + stored)),
+                )  # fmt: skip
             with decision():
                 experiment = self.create(
                     public_id=public_id,
@@ -106,6 +114,8 @@ class ExperimentQuerySet(models.QuerySet["Experiment"]):
                 for batch in made.values():
                     batch.arrive(by)
                 _record("experiment.create", experiment, by)
+                if with_it:
+                    with_it(experiment)
         except BaseException:
             for batch in made.values():
                 batch.discard()
@@ -209,9 +219,7 @@ class ExperimentArm(models.Model):
     class Meta:
         ordering = ["experiment_id", "position"]
         constraints = [
-            models.UniqueConstraint(
-                fields=["experiment", "position"], name="one_arm_per_position"
-            )
+            models.UniqueConstraint(fields=["experiment", "position"], name="one_arm_per_position")
         ]
 
     def __str__(self) -> str:
@@ -241,6 +249,7 @@ def _arm_batch(
     place: int,
     seed: str,
     by: Any,
+    progress: Callable[[int], None] | None,
 ) -> Batch:
     """The batch of one arm, not yet arrived."""
     arm = arms[place]
@@ -250,6 +259,7 @@ def _arm_batch(
         items=shuffled(f"{seed} items {place}", items),
         options=arm.options,
         by=by,
+        progress=progress,
         arrives=False,
         experimental=True,
         cache_salt=f"{public_id}-{place}",

@@ -9,6 +9,7 @@ from django.db import models
 from django.utils import timezone
 
 from batchboard.models.batch import ALPHABET, Batch
+from batchboard.models.experiment import Experiment
 from batchboard.models.upload import Upload
 
 KEPT_EDITING = timedelta(days=30)
@@ -19,6 +20,11 @@ class PreparationState(models.TextChoices):
     EDITING = "editing", "a person fills in the form"
     STORING = "storing", "its rows become a batch, in the background"
     DONE = "done", "the batch is there"
+
+
+class PreparationKind(models.TextChoices):
+    BATCH = "batch", "it becomes a batch"
+    EXPERIMENT = "experiment", "it becomes an experiment, with a batch for each arm"
 
 
 def new_preparation_id() -> str:
@@ -35,14 +41,18 @@ class PreparationQuerySet(models.QuerySet["Preparation"]):
 
     def shown_on_board(self) -> "PreparationQuerySet":
         """Those that are becoming a batch, or could not."""
-        return self.filter(
-            models.Q(state=PreparationState.STORING)
-            | models.Q(state=PreparationState.EDITING, error__isnull=False)
-        ).select_related("owner", "upload")
+        return (
+            self.filter(kind=PreparationKind.BATCH)
+            .filter(
+                models.Q(state=PreparationState.STORING)
+                | models.Q(state=PreparationState.EDITING, error__isnull=False)
+            )
+            .select_related("owner", "upload")
+        )
 
 
 class Preparation(models.Model):
-    """The form of a new batch as it was typed, and how far its rows are stored.
+    """The form of a new batch, or experiment, as it was typed, and how far its rows are stored.
 
     `error` is why the rows could not be stored; `fields` are the form's texts by name. `counted`
     is what the provider counted for the definition whose digest stands in it.
@@ -52,6 +62,7 @@ class Preparation(models.Model):
         max_length=20, unique=True, default=new_preparation_id, editable=False
     )
     owner = models.ForeignKey(settings.AUTH_USER_MODEL, models.CASCADE)
+    kind = models.CharField(max_length=10, choices=PreparationKind, default=PreparationKind.BATCH)
     upload = models.ForeignKey(Upload, models.SET_NULL, null=True, related_name="preparations")
     fields = models.JSONField(default=dict)
     state = models.CharField(
@@ -61,6 +72,7 @@ class Preparation(models.Model):
     stored = models.PositiveIntegerField(default=0)
     error = models.JSONField(null=True)
     batch = models.ForeignKey(Batch, models.SET_NULL, null=True, related_name="+")
+    experiment = models.ForeignKey(Experiment, models.SET_NULL, null=True, related_name="+")
     trial = models.ForeignKey(Batch, models.SET_NULL, null=True, related_name="+")
     count_wanted = models.CharField(max_length=64, blank=True)
     counted = models.JSONField(null=True)

@@ -63,6 +63,8 @@ class Listener:
         self.hear("board")
         if self.view.batch:
             self.hear(f"batch-{self.view.batch}")
+        if self.view.watched:
+            self.hear("watched")
 
     def show(self, patches: Mapping[str, str]) -> None:
         """Elements to be put in place, by id; later ones of an id replace earlier ones."""
@@ -169,6 +171,8 @@ class Hub:
                     listener.hear("board")
                 if listener.view.batch in changed:
                     listener.hear(f"batch-{listener.view.batch}")
+                if not listener.view.watched.isdisjoint(changed):
+                    listener.hear("watched")
             await asyncio.sleep(PATCH_SECONDS)
 
 

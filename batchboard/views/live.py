@@ -8,6 +8,7 @@ from django.db import connections
 from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
 from django.views.decorators.http import require_GET
 
+from batchboard.models import Batch
 from batchboard.roles import rights_of
 from batchboard.views.hub import hub
 from batchboard.views.painting import View
@@ -19,7 +20,8 @@ is asked to sign in."""
 
 @require_GET
 async def live(request: HttpRequest) -> HttpResponse | StreamingHttpResponse:
-    """Events `board` and, for `?batch=`, `batch-<public id>`, without data: ask for what you show.
+    """Events `board` and, for `?batch=`, `batch-<public id>`, without data: ask for what you show;
+    for `?experiment=`, `watched` of any of its arms.
     And `patch`, whose data are elements to put in the place of those with the same id: cards, for
     `?board`, and the figures of the batch."""
     user = await request.auser()
@@ -39,9 +41,18 @@ def _view(request: HttpRequest) -> View:
             rights=rights_of(request.user),
             board="board" in request.GET,
             batch=batch if batch.replace("_", "").isalnum() else "",
+            watched=_arms(request.GET.get("experiment", "")),
         )
     finally:
         _hand_back_connections()
+
+
+def _arms(experiment: str) -> frozenset[str]:
+    """The batches of an experiment; none for what is no id of one."""
+    if not experiment or not experiment.replace("_", "").isalnum():
+        return frozenset()
+    arms = Batch.objects.filter(arm__experiment__public_id=experiment)
+    return frozenset(arms.values_list("public_id", flat=True))
 
 
 async def _events(view: View) -> AsyncIterator[str]:

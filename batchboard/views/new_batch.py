@@ -16,6 +16,7 @@ from batchboard.models import (
     Batch,
     Limits,
     Preparation,
+    PreparationKind,
     PreparationState,
     TaskVersion,
     UploadState,
@@ -110,7 +111,9 @@ def new_discard(request: HttpRequest, public_id: str) -> HttpResponse:
     return redirect("board")
 
 
-def find(request: HttpRequest, public_id: str) -> Preparation:
+def find(
+    request: HttpRequest, public_id: str, kind: PreparationKind = PreparationKind.BATCH
+) -> Preparation:
     """The person's own form at this address, unsaved where nothing was kept yet."""
     if not ID.fullmatch(public_id):
         raise Http404
@@ -120,8 +123,8 @@ def find(request: HttpRequest, public_id: str) -> Preparation:
         .first()
     )
     if found is None:
-        return Preparation(public_id=public_id, owner=request.user)  # type: ignore[misc]
-    if found.owner_id != request.user.pk:
+        return Preparation(public_id=public_id, owner=request.user, kind=kind)  # type: ignore[misc]
+    if found.owner_id != request.user.pk or found.kind != kind:
         raise Http404
     return found
 
@@ -130,13 +133,23 @@ def keep(preparation: Preparation, request: HttpRequest) -> None:
     """Store what was typed, while the form may still change."""
     if preparation.pk and preparation.state != PreparationState.EDITING:
         return
+    store_fields(preparation, _given(preparation, request))
+
+
+def _given(preparation: Preparation, request: HttpRequest) -> dict[str, str]:
+    """The fields as they are now; nothing where none were sent."""
     given = {name: str(value) for name, value in request.POST.items() if FIELDS.fullmatch(name)}
-    if given:
-        if given.get("task_type") == WRITE != preparation.fields.get("task_type"):
-            given = _filled_from(preparation.fields.get("task_type", "")) | given
-        kept = {k: v for k, v in preparation.fields.items() if k.startswith("d-")}
-        preparation.fields = kept | given
-        preparation.error = None
+    if not given:
+        return {}
+    if given.get("task_type") == WRITE != preparation.fields.get("task_type"):
+        given = _filled_from(preparation.fields.get("task_type", "")) | given
+    return {k: v for k, v in preparation.fields.items() if k.startswith("d-")} | given
+
+
+def store_fields(preparation: Preparation, fields: dict[str, str]) -> None:
+    """Write a form down, with other fields where there are any."""
+    if fields:
+        preparation.fields, preparation.error = fields, None
     preparation.saved_at = timezone.now()
     if preparation.pk:
         preparation.save(update_fields=["fields", "saved_at", "error"])
@@ -145,6 +158,7 @@ def keep(preparation: Preparation, request: HttpRequest) -> None:
     stored, _ = Preparation.objects.update_or_create(
         public_id=preparation.public_id,
         owner=preparation.owner,
+        kind=preparation.kind,
         defaults={"fields": preparation.fields, "saved_at": preparation.saved_at},
     )
     preparation.pk = stored.pk
@@ -172,7 +186,7 @@ def page(
     wrong = {name: p for name, p in problems.items() if refused or not p.missing}
     limits = Limits.objects.current()
     estimate = foresee(preparation, prepared, limits)
-    _ask_for_count(preparation, prepared)
+    ask_for_count(preparation, prepared)
     n = advice.at_once(prepared, limits)
     upload = preparation.upload
     context: dict[str, Any] = {
@@ -181,7 +195,7 @@ def page(
         "upload": upload,
         "storing": preparation.state == PreparationState.STORING,
         "estimate": estimate,
-        "counted": _counted(preparation, prepared),
+        "counted": counted(preparation, prepared),
         "advice": advice.advice(prepared, estimate, limits, ran=_ran(prepared))
         if preparation.state == PreparationState.EDITING
         else [],
@@ -206,7 +220,7 @@ def page(
         "wrong": [(name, LABELS[name]) for name in wrong],
         "needed": [(name, LABELS[name]) for name in problems if name not in wrong],
         "trial": trials_of([preparation.trial])[0] if preparation.trial else None,
-        "unfinished": [] if preparation.pk else _unfinished(request),
+        "unfinished": [] if preparation.pk else unfinished(request),
     }
     if estimate is not None:
         most = max(2, min(limits.cap, prepared.rows), n)
@@ -237,7 +251,7 @@ LABELS = {
 }
 
 
-def _ask_for_count(preparation: Preparation, prepared: Prepared) -> None:
+def ask_for_count(preparation: Preparation, prepared: Prepared) -> None:
     """Let the provider count in the background, once for each definition and file."""
     upload = preparation.upload
     if not preparation.pk or upload is None or prepared.profile is None:
@@ -251,7 +265,8 @@ def _ask_for_count(preparation: Preparation, prepared: Prepared) -> None:
     transaction.on_commit(intake_tasks.nudge)
 
 
-def _counted(preparation: Preparation, prepared: Prepared) -> bool:
+def counted(preparation: Preparation, prepared: Prepared) -> bool:
+    """Whether the provider counted for what the form has now."""
     upload, stored = preparation.upload, preparation.counted or {}
     if upload is None or prepared.definition is None or not stored.get("bytes"):
         return False
@@ -289,7 +304,7 @@ def _preview(preparation: Preparation, prepared: Prepared) -> list[tuple[list[st
 
 
 def _tokens_per_byte(preparation: Preparation, prepared: Prepared) -> float:
-    if _counted(preparation, prepared):
+    if counted(preparation, prepared):
         stored = preparation.counted or {}
         return float(stored["tokens"] / stored["bytes"])
     return BYTES_PER_TOKEN
@@ -304,9 +319,12 @@ def _prompt(preparation: Preparation, prepared: Prepared) -> list[tuple[str, boo
     return [(prepared.prompt, False)] if row is None else template.parts(prepared.prompt, row)
 
 
-def _unfinished(request: HttpRequest) -> list[Preparation]:
+def unfinished(
+    request: HttpRequest, kind: PreparationKind = PreparationKind.BATCH
+) -> list[Preparation]:
+    """The person's latest forms that have a file."""
     return list(
-        Preparation.objects.filter(owner=request.user, state=PreparationState.EDITING)  # type: ignore[misc]
+        Preparation.objects.filter(owner=request.user, state=PreparationState.EDITING, kind=kind)  # type: ignore[misc]
         .exclude(upload=None)
         .select_related("upload")
         .order_by("-saved_at")[:3]

@@ -30,6 +30,8 @@ class View:
     rights: frozenset[Right] = frozenset()
     board: bool = False
     batch: str = ""
+    watched: frozenset[str] = field(default=frozenset(), compare=False)
+    """Batches that the browser hears of together; it is shown nothing else for them."""
 
 
 @dataclass(frozen=True)

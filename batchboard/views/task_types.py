@@ -60,7 +60,11 @@ def task_type(request: HttpRequest, pk: int) -> HttpResponse:
     found = get_object_or_404(TaskType, pk=pk)
     versions = list(
         found.versions.select_related("created_by", "task_type")
-        .annotate(number_of_batches=Count("batches", filter=Q(batches__trial=False, batches__experimental=False)))
+        .annotate(
+            number_of_batches=Count(
+                "batches", filter=Q(batches__trial=False, batches__experimental=False)
+            )
+        )
         .order_by("-number")
     )
     if not versions:

@@ -34,7 +34,9 @@ class Command(BaseCommand):
             added = verb(name, action, help_, takes_id=False)
             add_experiment_options(added)
         added.add_argument("--name", default="")
-        added.add_argument("--wait", action="store_true", help="until every arm ended or is blocked")
+        added.add_argument(
+            "--wait", action="store_true", help="until every arm ended or is blocked"
+        )
 
         verb("list", experiments.list_, "all experiments, newest first", takes_id=False)
         verb("show", experiments.show, "one experiment: its arms, and the comparison")
