@@ -93,11 +93,9 @@ class ExperimentQuerySet(models.QuerySet["Experiment"]):
         given = _with_budgets(arms, budget)
         try:
             for place in _order(seed, len(given)):
-                before = len(made) * len(items)
-                made[place] = _arm_batch(
-                    public_id, name, version, items, given, place, seed, by,
-                    progress and (lambda stored, before=before: progress(before + stored)),
-                )  # fmt: skip
+                made[place] = _arm_batch(public_id, name, version, items, given, place, seed, by)
+                if progress:
+                    progress(len(made) * len(items))
             with decision():
                 experiment = self.create(
                     public_id=public_id,
@@ -106,7 +104,7 @@ class ExperimentQuerySet(models.QuerySet["Experiment"]):
                     owner=by,
                     n=len(items),
                     seed=seed,
-                    budget=budget,
+                    budget=budget,  # type: ignore[misc]
                     source=source[:300],
                 )
                 for place, batch in sorted(made.items()):
@@ -249,7 +247,6 @@ def _arm_batch(
     place: int,
     seed: str,
     by: Any,
-    progress: Callable[[int], None] | None,
 ) -> Batch:
     """The batch of one arm, not yet arrived."""
     arm = arms[place]
@@ -259,7 +256,6 @@ def _arm_batch(
         items=shuffled(f"{seed} items {place}", items),
         options=arm.options,
         by=by,
-        progress=progress,
         arrives=False,
         experimental=True,
         cache_salt=f"{public_id}-{place}",

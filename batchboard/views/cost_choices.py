@@ -80,7 +80,7 @@ class TypeThatRan:
 
     @property
     def newest_version(self) -> int:
-        return max(one.version for one in (*self.ran, *self.tried))
+        return max([*(one.version for one in self.ran), *(one.version for one in self.tried)])
 
     @property
     def choices(self) -> list[Choice]:

@@ -154,7 +154,7 @@ def _fresh(request: HttpRequest) -> dict[str, str]:
     n = str(min(MOST_ITEMS, max(2, int(n)))) if n else ""
     if not (asked.isascii() and asked.isdecimal() and len(asked) < 10):
         return first_fields(n=n)
-    version = TaskVersion.objects.filter(task_type=asked).order_by("-number").first()
+    version = TaskVersion.objects.filter(task_type=int(asked)).order_by("-number").first()
     if version is None:
         return first_fields(n=n)
     last = _sources(version).filter(started_at__isnull=False).first()

@@ -21,6 +21,7 @@ from batchboard.models import (
     PreparationKind,
     PreparationState,
 )
+from batchboard.money import ZERO
 from batchboard.states import BatchState, MoveRefused
 from batchboard.views.cards import Card, cards, live_items
 from batchboard.views.cost_choices import Chosen
@@ -53,15 +54,15 @@ class Line:
 
     @property
     def cost(self) -> Decimal:
-        return sum((b.cost + b.unknown_cost for b in self.experiment.batches), Decimal(0))
+        return sum((b.cost + b.unknown_cost for b in self.experiment.batches), ZERO)
 
     @property
     def expected(self) -> Decimal:
-        return sum((b.estimate_expected or 0 for b in self.experiment.batches), Decimal(0))
+        return sum((b.estimate_expected or ZERO for b in self.experiment.batches), ZERO)
 
     @property
     def worst(self) -> Decimal:
-        return sum((b.estimate_worst or 0 for b in self.experiment.batches), Decimal(0))
+        return sum((b.estimate_worst or ZERO for b in self.experiment.batches), ZERO)
 
     @property
     def items(self) -> int:

@@ -66,6 +66,10 @@ def invariants(arm):
     assert arm.cost == total(arm.money) + arm.unknown
     assert arm.attempts >= arm.items
     assert total(arm.failed_money) <= total(arm.money)
+    for name in ("ok", "dead", "known_ok", "known_dead"):
+        summed, one_by_one = getattr(arm.spread, name), getattr(arm.costs, name)
+        assert (summed.count, summed.total) == (one_by_one.count, one_by_one.total)
+        assert summed.squares == pytest.approx(one_by_one.squares, rel=1e-6, abs=1)
 
 
 def test_an_arm_has_its_items_with_all_that_they_cost():
@@ -167,6 +171,31 @@ def test_items_of_several_batches_have_keys_of_their_own():
     invariants(arm)
 
 
+def test_a_batch_that_ended_is_measured_once_and_again_when_it_changed(
+    django_assert_max_num_queries,
+):
+    batch = in_review(10, bad=1)
+    task_type = batch.version.task_type
+    first = past_arm(task_type, Past())
+    with django_assert_max_num_queries(3):
+        assert past_arm(task_type, Past()) == first
+    batch.retry()
+    run(batch)
+    again = past_arm(task_type, Past())
+    assert (first.dead, again.dead, again.attempts) == (1, 0, 11)
+
+
+def test_a_running_batch_is_measured_each_time():
+    batch = queued(2)
+    worker = live_worker()
+    first, second = admit(worker).calls
+    recorder.settle(worker.pk, [finished(first)], admits=False)
+    task_type = batch.version.task_type
+    assert past_arm(task_type, Past()).items == 1
+    recorder.settle(worker.pk, [finished(second)], admits=False)
+    assert past_arm(task_type, Past()).items == 2
+
+
 def test_an_arm_without_batches_is_empty():
     arm = arm_of([], "nothing")
     assert (arm.items, arm.attempts, arm.seconds, arm.latency_median_ms) == (0, 0, 0, None)
@@ -204,12 +233,11 @@ def test_what_there_was_to_cache_is_told_where_it_was_to_be_cached():
     assert (single.shared_tokens, single.minimum_tokens) == (None, None)
 
 
-def test_items_that_shared_a_call_make_a_group():
-    batch = run(draft(4))
-    for first in Attempt.objects.order_by("id")[::2]:
-        Attempt.objects.filter(pk=first.pk + 1).update(call=first.call, slot=0)
-    arm = arm_of([batch], "packed")
+def test_items_that_share_a_call_make_a_group():
+    arm = arm_of([run(draft(4, mode="packed", group_size=2))], "packed, k 2")
     assert (arm.calls, arm.attempts, arm.group) == (2, 4, 2)
+    assert arm.cost == 2 * cost(COLD)
+    invariants(arm)
 
 
 # Sets of past batches
