@@ -47,11 +47,11 @@ def show(arms: list[ArmData], *, paired: bool, as_json: bool) -> None:
     console = Console(highlight=False, soft_wrap=True)
     console.print(_table(comparison))
     console.print()
-    console.print(Text(printable(comparison.headline), style=STYLES[comparison.tone]))
+    console.print(Text(_shown(comparison.headline), style=STYLES[comparison.tone]))
     if comparison.detail:
-        console.print(Text(printable(comparison.detail)))
+        console.print(Text(_shown(comparison.detail)))
     for advice in comparison.advice:
-        console.print(Text(printable(f"- {advice.strong} {advice.text}")))
+        console.print(Text(_shown(f"- {advice.strong} {advice.text}")))
 
 
 def comparison_summary(comparison: Comparison) -> dict[str, Any]:
@@ -79,7 +79,7 @@ def _find(name: str) -> TaskType:
     hint = f" Did you mean {near[0]!r}?" if near else ""
     if not names:
         hint = " No task type ran yet."
-    raise CommandError(printable(f"There is no task type {name!r}.{hint}"), returncode=BAD_INPUT)
+    raise CommandError(_shown(f"There is no task type {name!r}.{hint}"), returncode=BAD_INPUT)
 
 
 def _sets(task_type: TaskType, before: str | None, after: list[str]) -> tuple[list[Past], str]:
@@ -136,7 +136,7 @@ def _value(key: str, value: str) -> Any:
 
 
 def _bad(message: str) -> CommandError:
-    return CommandError(printable(message), returncode=BAD_INPUT)
+    return CommandError(_shown(message), returncode=BAD_INPUT)
 
 
 def _labelled(arms: list[ArmData]) -> list[ArmData]:
@@ -152,7 +152,7 @@ def _say_nothing(why: str, *, as_json: bool) -> None:
     if as_json:
         print(json.dumps({"headline": None, "why": why}))
     else:
-        Console(highlight=False, soft_wrap=True).print(printable(why), markup=False)
+        Console(highlight=False, soft_wrap=True).print(_shown(why), markup=False)
 
 
 def _table(comparison: Comparison) -> Table:
@@ -162,8 +162,13 @@ def _table(comparison: Comparison) -> Table:
         table.add_column(name, justify="right", no_wrap=True)
     table.add_column("verdict")
     for one in (comparison.before, *comparison.arms):
-        table.add_row(*(Text(printable(cell)) for cell in _cells(one)))
+        table.add_row(*(Text(_shown(cell)) for cell in _cells(one)))
     return table
+
+
+def _shown(text: str) -> str:
+    """Text for a terminal; the narrow space before a percent sign is not in every font."""
+    return printable(text.replace("\u202f", " "))
 
 
 def _cells(one: ArmResult) -> tuple[str, ...]:
@@ -183,7 +188,7 @@ def _cost(one: ArmResult) -> str:
     cost = one.cost_per_task
     if cost is None:
         return UNKNOWN
-    if cost.low is None or cost.high is None:
+    if cost.low is None or cost.high is None or usd(cost.low) == usd(cost.high):
         return usd(cost.mid)
     return f"{usd(cost.mid)} ({usd(cost.low)}–{usd(cost.high)})"
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from decimal import Decimal
+from math import sqrt
 
 from batchboard.compare import words
 from batchboard.compare.data import Advice, ArmData, ArmResult, Verdict
@@ -17,8 +18,8 @@ FASTER = 1.1
 UNLIKE_ITEMS = 20
 """So many items are needed to say that they differ much."""
 
-UNLIKE_SHARE = 0.4
-"""From this share of the money on that goes to the dearest tenth of the items, they do."""
+UNLIKE = 1.5
+"""They do where their costs stray from the mean by so many times the mean."""
 
 
 def advise(before: ArmData, results: Sequence[ArmResult], chosen: ArmResult) -> list[Advice]:
@@ -142,19 +143,19 @@ def _causes(one: ArmResult) -> Iterator[Advice]:
             "Look at the failed attempts.",
             f"{arm.failed_attempts:,} of {arm.attempts:,} gave no result and were paid.",
         )
-    share = _dearest_tenth(arm)
+    strays = _strays(arm)
     if kind == "less_cached":
         yield Advice(
             "split",
             "Split the batch by type.",
             "Items that share a context read it from the cache when they run together.",
         )
-    elif share >= UNLIKE_SHARE:
+    elif strays >= UNLIKE:
         yield Advice(
             "split",
             "Split the batch by type.",
-            f"The dearest tenth of the items took {words.percent(share)} of the money: what suits"
-            " them does not suit the others.",
+            f"Items differ: their costs stray from the mean by {strays:.1f} times the mean, and"
+            " what suits the dear ones does not suit the others.",
         )
 
 
@@ -198,12 +199,12 @@ def _smaller(arm: ArmData, why: str) -> Advice:
     return Advice("smaller_group", "Put fewer items in a call.", f"{why} Try {half}.")
 
 
-def _dearest_tenth(arm: ArmData) -> float:
-    """The share of the money that went to the dearest tenth of the items."""
-    if arm.items < UNLIKE_ITEMS or not arm.cost:
+def _strays(arm: ArmData) -> float:
+    """The standard deviation of the costs of its items, over their mean."""
+    costs = arm.costs.all
+    if costs.count < UNLIKE_ITEMS or not costs.total:
         return 0.0
-    costs = sorted((task.cost for task in arm.tasks), reverse=True)
-    return sum(costs[: len(costs) // 10]) / arm.cost
+    return sqrt(costs.squares / (costs.count - 1)) / costs.mean
 
 
 def _per_hour(arm: ArmData) -> float | None:

@@ -6,6 +6,7 @@ from math import ceil, log10
 
 from batchboard.compare.data import ArmData, Interval, TaskCost
 from batchboard.compare.ratio import Ratio, fewest_more
+from batchboard.compare.spread import Spread
 
 FEWEST = 5
 """Items with a result that each arm needs before anything is said of them."""
@@ -76,33 +77,41 @@ def measure_change(
     before: ArmData, after: ArmData, confidence: float, *, paired: bool
 ) -> Change | None:
     """None where there are too few items to say anything, or none of them cost anything."""
-    one: Sequence[TaskCost] = before.tasks
-    other: Sequence[TaskCost] = after.tasks
     if paired:
-        one, other = pairs(one, other)
-    items = min(sum(task.ok for task in one), sum(task.ok for task in other))
+        return _paired(*pairs(before.tasks, after.tasks), confidence)
+    items = min(before.succeeded, after.succeeded)
     if items < 2:
         return None
-    full, full_before = _per_success(other, _full), _per_success(one, _full)
-    ratio = least = most = _ratio(full, full_before, paired)
-    if after.unknown or before.unknown:
-        known, known_before = _per_success(other, _known), _per_success(one, _known)
-        least, most = _ratio(known, full_before, paired), _ratio(full, known_before, paired)
-    if ratio is None or least is None or most is None:
-        return None
-    return Change(ratio, least, most, confidence, items)
+    one, other = before.costs, after.costs
+    return _change(
+        _ratio(other, one),
+        _ratio(other.known, one),
+        _ratio(other, one.known),
+        confidence,
+        items,
+    )
 
 
-def cost_per_task(tasks: Sequence[TaskCost], confidence: float = 0.95) -> Interval[float] | None:
+def cost_per_task(costs: Spread, confidence: float = 0.95) -> Interval[float] | None:
     """Units of money for each item that succeeded, those of the others included; None where none
     did. Both vary from item to item: Fieller's interval of a ratio, within each item a pair."""
-    succeeded = sum(task.ok for task in tasks)
+    succeeded, every = costs.ok.count, costs.all
     if not succeeded:
         return None
-    if len(tasks) < 2:
-        return Interval(None, float(tasks[0].cost), None)
-    costs, ok = [float(task.cost) for task in tasks], [float(task.ok) for task in tasks]
-    found = Ratio.of(costs, ok, paired=True).interval(confidence)
+    if every.count < 2:
+        return Interval(None, every.mean, None)
+    share = succeeded / every.count
+    degrees = every.count * (every.count - 1)
+    found = Ratio(
+        after=every.mean,
+        before=share,
+        variance_after=every.squares / degrees,
+        variance_before=every.count * share * (1 - share) / degrees,
+        count_after=every.count,
+        count_before=every.count,
+        paired=True,
+        covariance=succeeded * (costs.ok.mean - every.mean) / degrees,
+    ).interval(confidence)
     return Interval(None if found.low is None else max(0.0, found.low), found.mid, found.high)
 
 
@@ -118,9 +127,39 @@ def pairs(
 def _by_key(tasks: Iterable[TaskCost]) -> dict[str, TaskCost]:
     found: dict[str, TaskCost] = {}
     for task in tasks:
-        if found.setdefault(task.key, task) is not task:
+        if task.key in found:
             raise ValueError(f"{task.key} is twice in an arm, so it cannot be paired.")
+        found[task.key] = task
     return found
+
+
+def _paired(one: Sequence[TaskCost], other: Sequence[TaskCost], confidence: float) -> Change | None:
+    items = min(sum(task.ok for task in one), sum(task.ok for task in other))
+    if items < 2:
+        return None
+    full, full_before = _per_success(other, _full), _per_success(one, _full)
+    known, known_before = _per_success(other, _known), _per_success(one, _known)
+    return _change(
+        Ratio.of(full, full_before, paired=True),
+        Ratio.of(known, full_before, paired=True),
+        Ratio.of(full, known_before, paired=True),
+        confidence,
+        items,
+    )
+
+
+def _change(
+    ratio: Ratio, least: Ratio, most: Ratio, confidence: float, items: int
+) -> Change | None:
+    if min(ratio.before, least.before, most.before) <= 0:
+        return None
+    return Change(ratio, least, most, confidence, items)
+
+
+def _ratio(after: Spread, before: Spread) -> Ratio:
+    (mean, variance), (mean_before, variance_before) = after.per_success(), before.per_success()
+    counts = (after.all.count, before.all.count)
+    return Ratio(mean, mean_before, variance, variance_before, *counts, paired=False)
 
 
 def _per_success(tasks: Sequence[TaskCost], cost: Callable[[TaskCost], int]) -> list[float]:
@@ -140,11 +179,6 @@ def _full(task: TaskCost) -> int:
 
 def _known(task: TaskCost) -> int:
     return task.cost - task.unknown
-
-
-def _ratio(after: Sequence[float], before: Sequence[float], paired: bool) -> Ratio | None:
-    ratio = Ratio.of(after, before, paired=paired)
-    return ratio if ratio.before > 0 else None
 
 
 def _small(ratio: Ratio, change: Change, more: int = 0) -> bool:

@@ -74,7 +74,7 @@ def _figures(arm: ArmData) -> ArmResult:
     hours = arm.seconds / SECONDS_PER_HOUR
     return ArmResult(
         data=arm,
-        cost_per_task=None if arm.unpriced else _in_dollars(cost_per_task(arm.tasks, CONFIDENCE)),
+        cost_per_task=None if arm.unpriced else _in_dollars(cost_per_task(arm.costs, CONFIDENCE)),
         change=None,
         cache_share=cache_share(arm),
         tasks_per_hour=arm.succeeded / hours if hours else None,

@@ -7,6 +7,7 @@ from enum import StrEnum
 from functools import cached_property
 from typing import Generic, TypeVar
 
+from batchboard.compare.spread import Spread
 from batchboard.pricing import Usage
 
 T = TypeVar("T", float, Decimal)
@@ -50,13 +51,15 @@ class ArmData:
     a price nor a bound is known. `shared_tokens` and `minimum_tokens` (the least that the model
     caches) are None where nothing was to be cached or nothing was counted, `group` is how many
     items share a call or a conversation, None where each has its own. `seconds` is wall time in
-    which at least one call was in flight.
+    which at least one call was in flight. Of very many items it is enough to give their `spread`
+    in place of `tasks`; only arms with tasks can be paired.
     """
 
     label: str
     mode: str
     detail: str
-    tasks: Sequence[TaskCost]
+    tasks: Sequence[TaskCost] = ()
+    spread: Spread = field(default_factory=Spread)
     usage: Usage = field(default_factory=Usage)
     money: Usage = field(default_factory=Usage)
     failed_usage: Usage = field(default_factory=Usage)
@@ -79,22 +82,29 @@ class ArmData:
     model: str = ""
 
     @cached_property
+    def costs(self) -> Spread:
+        """How the costs of the items are spread, however they were given."""
+        if not self.tasks:
+            return self.spread
+        return Spread.of((task.cost, task.ok, task.unknown) for task in self.tasks)
+
+    @property
     def items(self) -> int:
         """Items that ended, with a result or without."""
-        return len(self.tasks)
+        return self.costs.ok.count + self.costs.dead.count
 
-    @cached_property
+    @property
     def succeeded(self) -> int:
-        return sum(task.ok for task in self.tasks)
+        return self.costs.ok.count
 
     @property
     def dead(self) -> int:
-        return self.items - self.succeeded
+        return self.costs.dead.count
 
-    @cached_property
+    @property
     def cost(self) -> int:
         """Units of money in all, bounds of unknown costs included."""
-        return sum(task.cost for task in self.tasks)
+        return self.costs.ok.total + self.costs.dead.total
 
     def tokens_per_task(self) -> dict[str, float] | None:
         """Tokens of all attempts for each item that succeeded, by kind: cache_read, cache_write,

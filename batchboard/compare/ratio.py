@@ -11,7 +11,7 @@ ROUNDING = 1e-12
 """Means that are apart by no more of their size are the same."""
 
 MOST = 1_000_000
-"""So many more and beyond are not told apart."""
+"""More than so many are not looked for."""
 
 
 @dataclass(frozen=True)
@@ -128,12 +128,11 @@ def fieller(
 
 def fewest_more(enough: Callable[[int], bool]) -> int | None:
     """The least number of more values that is enough; None beyond the most."""
-    high = 1
+    low, high = 0, 1
     while not enough(high):
-        high *= 2
-        if high > MOST:
+        if high == MOST:
             return None
-    low = high // 2
+        low, high = high, min(2 * high, MOST)
     while high - low > 1:
         middle = (low + high) // 2
         low, high = (low, middle) if enough(middle) else (middle, high)

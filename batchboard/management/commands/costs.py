@@ -21,7 +21,7 @@ class Command(BaseCommand):
         parser.add_argument("task_type", metavar="TASK_TYPE")
         parser.add_argument("--before", metavar="FILTER", help=f"e.g. {FILTER}; days are UTC's")
         parser.add_argument("--after", metavar="FILTER", action="append",
-                            help="given again: a further way to hold against the first")  # fmt: skip
+                            help="given again: a further one to hold against it")  # fmt: skip
         parser.add_argument("--json", action="store_true", help="for machines")
 
     def handle(self, *args: Any, **options: Any) -> None:
