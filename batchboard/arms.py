@@ -1,47 +1,25 @@
 """Collects what ways of working did and cost, from what is stored, for comparison."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Any
 
-from django.db import connection
-from django.db.models import Case, Count, Max, Q, Sum, When
+from django.db.models import Count, Max, Q, Sum
 
 from batchboard import rows
+from batchboard.batch_costs import Measured, counted, measured
 from batchboard.compare import ArmData, TaskCost
-from batchboard.models import (
-    Attempt,
-    Batch,
-    Mode,
-    Price,
-    ReviewState,
-    SampledItem,
-    TaskType,
-    TaskVersion,
-    Verdict,
-)
+from batchboard.models import Batch, Mode, ReviewState, SampledItem, TaskType, TaskVersion, Verdict
 from batchboard.models.batch import BatchQuerySet
-from batchboard.money import ZERO, share_out, units
-from batchboard.pricing import Usage
+from batchboard.money import units
 from batchboard.states import ItemState
 from dispatch.modes.cached import minimum_tokens
-from dispatch.outcome import Outcome
 
-KINDS = ("input", "output", "cache_write_5m", "cache_write_1h", "cache_read")
 ITEMS = (
-    "SELECT batch_id, id, key, cost, state, latency_ms FROM batchboard_item"
+    "SELECT batch_id, id, key, cost, state FROM batchboard_item"
     " WHERE batch_id IN ({}) AND state IN (%s, %s)"
 )
-AT_WORK = (
-    "SELECT MIN(started_at), MAX(ended_at) FROM batchboard_attempt"
-    " WHERE batch_id IN ({}) AND ended_at IS NOT NULL AND started_at IS NOT NULL GROUP BY {}"
-)
-STRETCH = {
-    "sqlite": "substr(started_at, 1, 18)",
-    "postgresql": "floor(extract(epoch FROM started_at) / 10)",
-}
-"""Ten seconds, within which calls count as following each other without a gap."""
 
 
 @dataclass(frozen=True)
@@ -79,53 +57,19 @@ class Past:
 
 
 def arm_of(batches: Sequence[Batch], label: str, detail: str = "") -> ArmData:
-    """What the items of `batches` that have a result or are dead did and cost; without a `detail`
-    the words of their mode are it.
+    """What the items of `batches` that have a result or are dead did and cost, item by item;
+    without a `detail` the words of their mode are it.
 
     In arms of one batch each, keys are those of the items, so that they can be paired. A fixed
     number of queries, however many batches and items.
     """
-    modes = list(dict.fromkeys(batch.mode for batch in batches))
-    arm = ArmData(
-        label=label,
-        mode=" and ".join(modes),
-        detail=detail or "; ".join(str(Mode(mode).label) for mode in modes),
-        tasks=(),
-    )
-    if not batches:
-        return arm
-    unknown = _unknown(batches)
-    found = _items(batches)
-    tasks = [
-        TaskCost(
-            key if len(batches) == 1 else f"{batch} {key}",
-            cost + unknown.get(item, 0),
-            state == ItemState.SUCCEEDED,
-            unknown.get(item, 0),
-        )
-        for batch, item, key, cost, state, _ in found
-    ]
-    latencies = sorted(row[5] for row in found if row[4] == ItemState.SUCCEEDED and row[5])
-    judged, passed = _reviewed(batches)
-    arm = replace(
-        arm,
-        tasks=tasks,
-        seconds=_seconds_at_work(batches),
-        latency_median_ms=_at(latencies, 0.5),
-        latency_p95_ms=_at(latencies, 0.95),
-        judged=judged,
-        passed=passed,
-        **_versions(batches),
-        **_attempts(batches),
-    )
-    together = round(arm.attempts / arm.calls) if arm.calls else 1
-    return replace(arm, group=together if together > 1 else None)
+    return replace(_arm(batches, label, detail), tasks=_tasks(batches))
 
 
 def past_arm(task_type: TaskType, past: Past, label: str = "") -> ArmData:
-    """What past batches of a task type did and cost; not to be paired. Without a label the words
-    of `past` are it."""
-    return arm_of(list(past.batches(task_type)), label or str(past))
+    """What past batches of a task type did and cost, in sums: quick for any number of items, and
+    not to be paired. Without a label the words of `past` are it."""
+    return _arm(list(past.batches(task_type)), label or str(past), "")
 
 
 def modes_that_ran(task_type: TaskType) -> list[str]:
@@ -140,96 +84,74 @@ def _with_ended_items(task_type: TaskType) -> BatchQuerySet:
     )
 
 
-def _items(batches: Sequence[Batch]) -> list[tuple[Any, ...]]:
-    """Batch, id, key, known cost in units, state and latency of each item that counts. Plain rows:
-    there may be a hundred thousand."""
-    ids = [batch.pk for batch in batches]
-    sql = ITEMS.format(_places(ids))
-    return rows.execute(sql, [*ids, str(ItemState.SUCCEEDED), str(ItemState.DEAD)])
-
-
-def _counted(batches: Sequence[Batch]) -> Any:
-    """Ended attempts of those items."""
-    attempts = Attempt.objects.ended().filter(batch__in=[batch.pk for batch in batches])
-    if all(batch.succeeded + batch.dead == batch.total for batch in batches):
-        return attempts.order_by()
-    return attempts.filter(item__state__in=(ItemState.SUCCEEDED, ItemState.DEAD)).order_by()
-
-
-def _attempts(batches: Sequence[Batch]) -> dict[str, Any]:
-    """Sums over the attempts: tokens and money by kind, and how they ended."""
-    unknown = Q(cost=None)
-    # What was answered and yet has no cost, or had nothing reserved for it, had no price at all.
-    unpriced = unknown & (Q(input_tokens__isnull=False) | Q(reserved=0))
-    groups: Any = (
-        _counted(batches)
-        .values("price", well=Case(When(outcome=Outcome.OK, then=1), default=0))
-        .annotate(
-            count=Count("id"),
-            calls=Sum("slot"),
-            lost=Count("id", filter=Q(outcome=Outcome.LOST)),
-            spent=Sum("cost"),
-            unknown=Count("id", filter=unknown),
-            bound=Sum("reserved", filter=unknown),
-            unpriced=Count("id", filter=unpriced),
-            **{kind: Sum(f"{kind}_tokens") for kind in KINDS},
-        )
+def _arm(batches: Sequence[Batch], label: str, detail: str) -> ArmData:
+    modes = list(dict.fromkeys(batch.mode for batch in batches))
+    whole = sum(measured(batches), Measured())
+    judged, passed = _reviewed(batches)
+    together = round(whole.attempts / whole.calls) if whole.calls else 1
+    return ArmData(
+        label=label,
+        mode=" and ".join(modes),
+        detail=detail or "; ".join(str(Mode(mode).label) for mode in modes),
+        spread=whole.spread,
+        usage=whole.usage,
+        money=whole.money,
+        failed_usage=whole.failed_usage,
+        failed_money=whole.failed_money,
+        unknown=whole.unknown,
+        unknown_attempts=whole.unknown_attempts,
+        unpriced=whole.unpriced,
+        calls=whole.calls,
+        attempts=whole.attempts,
+        failed_attempts=whole.failed_attempts,
+        lost=whole.lost,
+        seconds=whole.seconds_at_work,
+        latency_median_ms=whole.latency(0.5),
+        latency_p95_ms=whole.latency(0.95),
+        judged=judged,
+        passed=passed,
+        group=together if together > 1 else None,
+        **_versions(batches),
     )
-    found = list(groups)
-    prices = Price.objects.in_bulk([group["price"] for group in found if group["price"]])
-    usage, money = [0] * 5, [0] * 5
-    failed_usage, failed_money = [0] * 5, [0] * 5
-    for group in found:
-        tokens = [group[kind] or 0 for kind in KINDS]
-        price = prices.get(group["price"])
-        spent = _by_kind(units(group["spent"] or ZERO), tokens, price.rates if price else {})
-        _add(usage, tokens)
-        _add(money, spent)
-        if not group["well"]:
-            _add(failed_usage, tokens)
-            _add(failed_money, spent)
-    return {
-        "usage": Usage(*usage),
-        "money": Usage(*money),
-        "failed_usage": Usage(*failed_usage),
-        "failed_money": Usage(*failed_money),
-        "unknown": sum(units(group["bound"] or ZERO) for group in found),
-        "unknown_attempts": sum(group["unknown"] for group in found),
-        "unpriced": sum(group["unpriced"] for group in found),
-        "calls": sum(group["calls"] for group in found),
-        "attempts": sum(group["count"] for group in found),
-        "failed_attempts": sum(group["count"] for group in found if not group["well"]),
-        "lost": sum(group["lost"] for group in found),
-    }
 
 
-def _by_kind(spent: int, tokens: list[int], rates: dict[str, int]) -> list[int]:
-    """What was spent, by kind of token. The rates give the proportions and the sum is kept: a long
-    prompt may have been charged at other rates."""
-    weights = [count * (rates.get(kind) or 0) for count, kind in zip(tokens, KINDS, strict=True)]
-    if not any(weights):
-        weights = tokens
-    return share_out(spent, weights) if any(weights) else [spent, 0, 0, 0, 0]
+def _tasks(batches: Sequence[Batch]) -> list[TaskCost]:
+    """Plain rows: there may be very many."""
+    if not batches:
+        return []
+    ids = [batch.pk for batch in batches]
+    sql = ITEMS.format(", ".join(["%s"] * len(ids)))
+    found = rows.execute(sql, [*ids, str(ItemState.SUCCEEDED), str(ItemState.DEAD)])
+    bounds = _bounds(batches)
+    return [
+        TaskCost(
+            key if len(ids) == 1 else f"{batch} {key}",
+            cost + bounds.get(item, 0),
+            state == ItemState.SUCCEEDED,
+            bounds.get(item, 0),
+        )
+        for batch, item, key, cost, state in found
+    ]
 
 
-def _unknown(batches: Sequence[Batch]) -> dict[int, int]:
+def _bounds(batches: Sequence[Batch]) -> dict[int, int]:
     """Units by item: the bound of what its attempts of unknown cost did cost."""
     some = [batch for batch in batches if batch.unknown_cost]
-    bounds = _counted(some).filter(cost=None).values("item").annotate(bound=Sum("reserved"))
+    bounds = counted(some).filter(cost=None).values("item").annotate(bound=Sum("reserved"))
     return {row["item"]: units(row["bound"]) for row in bounds}
 
 
 def _reviewed(batches: Sequence[Batch]) -> tuple[int, int]:
     """How many results were judged, and how many of them passed; closed reviews are void."""
     found = (
-        SampledItem.objects.filter(review__batch__in=[batch.pk for batch in batches])
+        SampledItem.objects.filter(review__batch__in=_ids(batches))
         .exclude(review__state=ReviewState.CLOSED)
         .aggregate(
             judged=Count("id", filter=~Q(verdict="")),
             passed=Count("id", filter=Q(verdict=Verdict.PASS)),
         )
     )
-    return found["judged"], found["passed"]
+    return found["judged"] or 0, found["passed"] or 0
 
 
 def _versions(batches: Sequence[Batch]) -> dict[str, Any]:
@@ -248,36 +170,8 @@ def _versions(batches: Sequence[Batch]) -> dict[str, Any]:
     }
 
 
-def _seconds_at_work(batches: Sequence[Batch]) -> float:
-    """Wall time in which at least one call was in flight, give or take ten seconds a pause."""
-    ids = [batch.pk for batch in batches]
-    found = rows.execute(AT_WORK.format(_places(ids), STRETCH[connection.vendor]), ids)
-    stretches = sorted(
-        (start, end)
-        for start, end in ((rows.moment(a), rows.moment(b)) for a, b in found)
-        if start and end
-    )
-    busy, until = timedelta(), None
-    for start, end in stretches:
-        begin = start if until is None else max(start, until)
-        if end > begin:
-            busy += end - begin
-            until = end
-    return busy.total_seconds()
-
-
-def _places(values: Sequence[Any]) -> str:
-    return ", ".join(["%s"] * len(values))
-
-
-def _add(sums: list[int], values: Sequence[int]) -> None:
-    for index, value in enumerate(values):
-        sums[index] += value
-
-
-def _at(ordered: Sequence[int], share: float) -> int | None:
-    """The value below which a share of them lies."""
-    return ordered[min(len(ordered) - 1, int(share * len(ordered)))] if ordered else None
+def _ids(batches: Iterable[Batch]) -> list[int]:
+    return [batch.pk for batch in batches]
 
 
 def _day(moment: datetime) -> str:

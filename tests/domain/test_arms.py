@@ -66,6 +66,10 @@ def invariants(arm):
     assert arm.cost == total(arm.money) + arm.unknown
     assert arm.attempts >= arm.items
     assert total(arm.failed_money) <= total(arm.money)
+    for name in ("ok", "dead", "known_ok", "known_dead"):
+        summed, one_by_one = getattr(arm.spread, name), getattr(arm.costs, name)
+        assert (summed.count, summed.total) == (one_by_one.count, one_by_one.total)
+        assert summed.squares == pytest.approx(one_by_one.squares, rel=1e-6, abs=1)
 
 
 def test_an_arm_has_its_items_with_all_that_they_cost():
@@ -165,6 +169,31 @@ def test_items_of_several_batches_have_keys_of_their_own():
     arm = arm_of([run(draft(2)), run(draft(2))], "single")
     assert len({task.key for task in arm.tasks}) == 4
     invariants(arm)
+
+
+def test_a_batch_that_ended_is_measured_once_and_again_when_it_changed(
+    django_assert_max_num_queries,
+):
+    batch = in_review(10, bad=1)
+    task_type = batch.version.task_type
+    first = past_arm(task_type, Past())
+    with django_assert_max_num_queries(3):
+        assert past_arm(task_type, Past()) == first
+    batch.retry()
+    run(batch)
+    again = past_arm(task_type, Past())
+    assert (first.dead, again.dead, again.attempts) == (1, 0, 11)
+
+
+def test_a_running_batch_is_measured_each_time():
+    batch = queued(2)
+    worker = live_worker()
+    first, second = admit(worker).calls
+    recorder.settle(worker.pk, [finished(first)], admits=False)
+    task_type = batch.version.task_type
+    assert past_arm(task_type, Past()).items == 1
+    recorder.settle(worker.pk, [finished(second)], admits=False)
+    assert past_arm(task_type, Past()).items == 2
 
 
 def test_an_arm_without_batches_is_empty():
