@@ -72,6 +72,9 @@ def print_comparison(console: Console, comparison: Comparison) -> None:
     console.print(Text(_shown(comparison.headline), style=STYLES[comparison.tone]))
     if comparison.detail:
         console.print(Text(_shown(comparison.detail)))
+    for one in comparison.arms:
+        if one is not comparison.chosen:
+            console.print(Text(_shown(f"{one.data.label}: {one.words}. {one.sentence}")))
     for advice in comparison.advice:
         console.print(Text(_shown(f"- {advice.strong} {advice.text}")))
 

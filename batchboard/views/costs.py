@@ -52,7 +52,8 @@ def found_of(chosen: Chosen) -> dict[str, Any]:
     if chosen.task_type is None or chosen.choice is None:
         return {}
     now = rows.now()
-    weeks = weeks_of(chosen.task_type.pk, chosen.choice)
+    # The arms of an experiment run at the same time: there is no before and after among weeks.
+    weeks = weeks_of(chosen.task_type.pk, None if chosen.choice.experiment else chosen.choice)
     found = comparison_of(chosen.task_type.pk, chosen.choice, now)
     trend = None if chosen.choice.experiment else weekly_plot(weeks, chosen.choice, found.dots)
     return {

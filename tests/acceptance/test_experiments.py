@@ -19,7 +19,7 @@ def test_one_command_says_that_the_cache_is_cheaper(bb):
     shown = bb.run("experiment", "run", bb.items(40), "--task-type", task_type, *arms,
                    "--n", "24", "--budget", "5", "--seed", "gate", "--wait")  # fmt: skip
     assert "Cost per task fell by" in shown
-    assert "Cheaper; quality not compared" in shown
+    assert "cached: Cheaper" in shown
 
     (listed,) = json.loads(bb.run("experiment", "list", "--json"))
     found = json.loads(bb.run("experiment", "show", listed["id"], "--json"))

@@ -1,5 +1,6 @@
 """Everybody can use every page: axe finds nothing, in both schemes, at a desk and on a phone."""
 
+import json
 from collections.abc import Callable
 
 import pytest
@@ -30,7 +31,9 @@ def batches(place: Installation) -> dict[str, str]:
     place.wait(review)
     place.simulate(fail_containing={})
     place.wait(place.submit(items, task_type, "--mode", "single"))
-    return {"review": review}
+    arms = ("--arm", "single", "--arm", "packed:k=2", "--n", "5", "--json")
+    made = place.run("experiment", "run", items, "--task-type", task_type, "--wait", *arms)
+    return {"review": review, "experiment": json.loads(made)["id"]}
 
 
 PAGES = {
@@ -44,6 +47,10 @@ PAGES = {
     "approval": "/batches/{review}/review/approval",
     "rejection": "/batches/{review}/review/rejection",
     "settings": "/batches/{review}/settings",
+    "experiments": "/experiments/",
+    "experiment": "/experiments/{experiment}/",
+    "experiment, compared": "/costs/?experiment={experiment}",
+    "new experiment": "/experiments/new/?type=1",
     "task types": "/task-types/",
     "task type": "/task-types/1/",
     "task type, edited": "/task-types/1/edit",

@@ -83,6 +83,20 @@ class Person:
         )
         return found[1]
 
+    def experiment(
+        self, items: Path, task_type: str, fields: Mapping[str, object], start: bool
+    ) -> str:
+        """An experiment over the rows of a file; returns its path."""
+        path = self.get("/experiments/new/").url.removeprefix(self._address)
+        self.send(f"{path}items", files={"file": items})
+        chosen = {"task_type": self._version(path, task_type), **fields}
+        until(lambda: "No bad rows" in self.get(path).text(), 20, "the file", every=0.1)
+        self.send(f"{path}start", **chosen, **({"start": ""} if start else {"draft": ""}))
+        made = until(
+            lambda: re.search(r"/experiments/e_[^/]+/$", self.get(path).url), 30, "it", every=0.1
+        )
+        return made[0]
+
     def judge(self, batch: str, *verdicts: str) -> None:
         """Judge drawn results one by one; a verdict that is not "pass" is a fail's note."""
         review = f"/batches/{batch}/review/"

@@ -45,6 +45,7 @@ class Story:
         self._write_task_types()
         self.bb.simulate(**QUICK)
         self._finish()
+        self._experiment()
         self._stop_halfway()
         self._draft()
 
@@ -129,6 +130,15 @@ class Story:
             self.tickets, "Ticket triage", concurrency=20, budget="1.00", deadline="30 s",
             first_look="on",
         )  # fmt: skip
+
+    def _experiment(self) -> None:
+        """One that ended, and one that was not started."""
+        arms = {"arms": "0,1,2", "mode-0": "single", "mode-1": "cached", "mode-2": "packed",
+                "size-2": "4", "n": 30, "budget": "2.00"}  # fmt: skip
+        for shown_as, start in (("experiment draft", False), ("experiment", True)):
+            path = self.operator.experiment(self.competitors, "Weekly competitor scan", arms, start)
+            self.shown[shown_as] = path
+        until(lambda: "What to do next" in self.operator.get(path).text(), 60, "the verdict")
 
     def _create(
         self, shown_as: str, items: Path, task_type: str, days_ago: int, /, **fields: object
