@@ -1,0 +1,75 @@
+"""Twice the size, or the system's own colours: nothing is lost."""
+
+from collections.abc import Callable
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.acceptance.installation import Installation
+from tests.browser.person import DESK, Person
+
+ZOOMED = {"viewport": {"width": 640, "height": 400}, "device_scale_factor": 2}
+"""What a page has of a window of 1280 by 800 at 200 %."""
+
+TOO_WIDE = """() => [...document.querySelectorAll("body *")]
+  .filter((one) => one.getBoundingClientRect().right > innerWidth + 1)
+  .map((one) => one.id || one.className)
+  .slice(0, 5)"""
+PAGES = {
+    "board": "/",
+    "batch": "/batches/{}/",
+    "review": "/batches/{}/review/",
+    "new": "/new/",
+    "limits": "/limits/",
+    "task types": "/task-types/",
+    "people": "/people/",
+}
+
+
+@pytest.fixture(scope="module")
+def batch(place: Installation) -> str:
+    """One in review, with a dead letter."""
+    place.simulate(fail_containing={"some text 3": "refusal"})
+    items, task_type = place.items(12, "zoom"), place.task_type(contract=True)
+    found = place.submit(items, task_type, "--name", "[Batch] Seen large", "--sample", "3")
+    place.wait(found)
+    place.simulate(fail_containing={})
+    return found
+
+
+def test_no_page_scrolls_sideways_at_twice_the_size(
+    batch: str, sit: Callable[..., Person]
+) -> None:
+    page = sit("Administrator", **ZOOMED).page
+    found = {}
+    for name, address in PAGES.items():
+        page.goto(address.format(batch))
+        page.wait_for_load_state()
+        width = page.evaluate("document.scrollingElement.scrollWidth")
+        if width > ZOOMED["viewport"]["width"]:
+            found[name] = (width, page.evaluate(TOO_WIDE))
+    assert found == {}
+
+
+def test_a_bar_and_the_focus_are_seen_in_the_colours_of_the_system(
+    batch: str, sit: Callable[..., Person]
+) -> None:
+    page = sit("Operator", forced_colors="active", viewport=DESK).page
+    page.goto(f"/batches/{batch}/")
+    grounds = {
+        state: page.locator(f"#progress .{state}").first.evaluate(
+            "(one) => getComputedStyle(one).backgroundColor"
+        )
+        for state in ("succeeded", "dead")
+    }
+    canvas = page.evaluate("getComputedStyle(document.body).backgroundColor")
+    assert len({*grounds.values(), canvas}) == 3, "each state has a ground of its own"
+    page.goto("/")
+    link = page.locator(f"#open-{batch}")
+    link.focus()
+    page.keyboard.press("j")
+    page.keyboard.press("k")
+    expect(link).to_be_focused()
+    style = "(one) => { const s = getComputedStyle(one); return s.outlineStyle + s.outlineWidth; }"
+    ringed = [link.evaluate(style), page.locator(f"#card-{batch} .card").evaluate(style)]
+    assert any(outline.startswith("solid") for outline in ringed), ringed
