@@ -52,9 +52,7 @@ def test_it_undoes_the_last_filter_and_stays_on_the_board(last: str, page: Page)
     page.wait_for_url("**/account/")
 
 
-def test_a_batch_leads_back_to_the_filtered_board_at_the_same_place(
-    last: str, page: Page
-) -> None:
+def test_a_batch_leads_back_to_the_filtered_board_at_the_same_place(last: str, page: Page) -> None:
     page.goto("/")
     page.get_by_role("searchbox", name="Filter by name").fill("Back")
     page.wait_for_url("**/?q=Back")

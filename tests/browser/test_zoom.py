@@ -37,9 +37,7 @@ def batch(place: Installation) -> str:
     return found
 
 
-def test_no_page_scrolls_sideways_at_twice_the_size(
-    batch: str, sit: Callable[..., Person]
-) -> None:
+def test_no_page_scrolls_sideways_at_twice_the_size(batch: str, sit: Callable[..., Person]) -> None:
     page = sit("Administrator", **ZOOMED).page
     found = {}
     for name, address in PAGES.items():
@@ -65,11 +63,11 @@ def test_a_bar_and_the_focus_are_seen_in_the_colours_of_the_system(
     canvas = page.evaluate("getComputedStyle(document.body).backgroundColor")
     assert len({*grounds.values(), canvas}) == 3, "each state has a ground of its own"
     page.goto("/")
-    link = page.locator(f"#open-{batch}")
-    link.focus()
     page.keyboard.press("j")
-    page.keyboard.press("k")
-    expect(link).to_be_focused()
-    style = "(one) => { const s = getComputedStyle(one); return s.outlineStyle + s.outlineWidth; }"
-    ringed = [link.evaluate(style), page.locator(f"#card-{batch} .card").evaluate(style)]
-    assert any(outline.startswith("solid") for outline in ringed), ringed
+    link = page.locator(".card-link:focus")
+    expect(link).to_have_count(1)
+    rings = link.evaluate("""(one) => [one, one.closest(".card")].map((element) => {
+      const style = getComputedStyle(element);
+      return `${style.outlineStyle} ${style.outlineWidth}`;
+    })""")
+    assert "solid 2px" in rings
