@@ -13,9 +13,11 @@ from batchboard.models.comment import Comment
 from batchboard.models.event import Event
 from batchboard.models.item import Item, ItemInput
 from batchboard.models.limits import Limits, ModelLimit
+from batchboard.models.measured import Measured, WarmCache
 from batchboard.models.preparation import Preparation, PreparationState
 from batchboard.models.reviewing import Review, ReviewState, SampledItem, Verdict
 from batchboard.models.sample import Sample
+from batchboard.models.session import Session
 from batchboard.models.sign_in_tries import SignInTries
 from batchboard.models.task_type import TaskType, TaskVersion, VersionConflict
 from batchboard.models.upload import Upload, UploadChunk, UploadState, UploadTooLarge
@@ -30,6 +32,7 @@ __all__ = [
     "Item",
     "ItemInput",
     "Limits",
+    "Measured",
     "Mode",
     "ModelLimit",
     "NewItem",
@@ -42,6 +45,7 @@ __all__ = [
     "Sample",
     "SampledItem",
     "Schedule",
+    "Session",
     "SignInTries",
     "Spend",
     "TaskType",
@@ -53,6 +57,7 @@ __all__ = [
     "User",
     "Verdict",
     "VersionConflict",
+    "WarmCache",
     "Worker",
     "suggested_deadline",
 ]
