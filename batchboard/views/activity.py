@@ -128,7 +128,8 @@ def activity(batch: Batch) -> list[Entry]:
         Entry(f"comment-{one.pk}", one.at, one.author, one.text, is_comment=True)
         for one in comments
     ]
-    return sorted(reversed(entries), key=lambda entry: entry.at)[-ENTRIES_SHOWN:]
+    entries.reverse()  # those of one moment stay in their order
+    return sorted(entries, key=lambda entry: entry.at)[-ENTRIES_SHOWN:]
 
 
 def events_of(batch: Batch, count: int) -> list[Event]:

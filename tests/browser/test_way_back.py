@@ -1,4 +1,4 @@
-"""The browser's way back on the board: a step undoes a filter, and a batch leads back to the place."""
+"""The way back on the board: a step undoes a filter, and a batch leads back to the same place."""
 
 import re
 from collections.abc import Callable
