@@ -5,13 +5,14 @@ from copy import copy
 from dataclasses import dataclass
 from typing import Any
 
-from django.db.models import F, Sum
+from django.db.models import F, Max, Sum
 
 from batchboard import estimate
-from batchboard.models.batch import Batch
+from batchboard.models.batch import Batch, Mode, group_size
 from batchboard.models.item import Item
 from batchboard.models.limit_settings import RATES
 from batchboard.models.limits import Limits, ModelLimit
+from batchboard.models.measured import Measured
 from batchboard.models.task_type import TaskVersion
 
 DAY_SECONDS = 86_400
@@ -22,8 +23,8 @@ Changes = Mapping[str, Mapping[str, Any]]
 
 @dataclass(frozen=True)
 class Load:
-    """What batches under way still have to send of one task type version, by the measures of its
-    calls so far; and where there were none, by the length of an item."""
+    """What batches under way still have to send of one task type version in one mode, by what its
+    calls measured so far; and where there were none, by the length of an item."""
 
     task_type: str
     model: str
@@ -32,6 +33,7 @@ class Load:
     """Of each limit per minute, for one item."""
 
     latency: float
+    """Seconds of a slot for one item."""
 
 
 def starves(limits: Limits, changes: Changes) -> dict[tuple[str, str], str]:
@@ -62,27 +64,35 @@ def starves(limits: Limits, changes: Changes) -> dict[tuple[str, str], str]:
 
 def _loads() -> list[Load]:
     left = F("total") - F("succeeded") - F("dead") - F("cancelled")
-    items = {
-        row["version"]: row["left"]
-        for row in Batch.objects.unfinished().order_by().values("version").annotate(left=Sum(left))
-    }
-    versions = TaskVersion.objects.filter(pk__in=items).select_related("task_type")
-    return [_load(version, items[version.pk]) for version in versions if items[version.pk]]
+    piles = (
+        Batch.objects.unfinished()
+        .order_by()
+        .values_list("version", "mode")
+        .annotate(left=Sum(left), group=Max("group_size"))
+    )
+    versions = TaskVersion.objects.select_related("task_type").in_bulk([one[0] for one in piles])
+    return [
+        _load(versions[version], mode, items, group)
+        for version, mode, items, group in piles
+        if items
+    ]
 
 
-def _load(version: TaskVersion, items: int) -> Load:
-    calls = version.seen_calls
-    if calls:
-        given, answered = version.seen_input_tokens / calls, version.seen_output_tokens / calls
-        latency = version.seen_latency_ms / calls / 1000
+def _load(version: TaskVersion, mode: str, items: int, group: int | None) -> Load:
+    seen = Measured.objects.filter(version=version, mode=mode).first() or Measured()
+    per_byte = seen.input_tokens / seen.bytes if seen.bytes else estimate.TOKENS_PER_BYTE
+    item = Item.objects.filter(batch__version=version).first()
+    # What is read from the cache counts against no limit; without one, each call sends it anew.
+    shared = version.shared_bytes if mode == Mode.SINGLE else 0
+    given = per_byte * ((item.prompt_bytes if item else 0) + shared)
+    if seen.items:
+        calls, answered = seen.calls / seen.items, seen.output_tokens / seen.items
+        latency = seen.latency_ms / seen.items / 1000
     else:
-        item = Item.objects.filter(batch__version=version).first()
-        given = ((item.prompt_bytes if item else 0) + version.shared_bytes) * (
-            estimate.TOKENS_PER_BYTE
-        )
+        calls = 1 / group_size(mode, group) if mode == Mode.PACKED else 1.0
         answered = version.max_tokens * estimate.OUTPUT_SHARE
         latency = estimate.FIRST_TOKEN_SECONDS + answered / estimate.TOKENS_PER_SECOND
-    needs = {"rpm": 1.0, "itpm": given, "otpm": answered}
+    needs = {"rpm": calls, "itpm": given, "otpm": answered}
     return Load(version.task_type.name, version.model, items, needs, latency)
 
 

@@ -11,7 +11,17 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
-from batchboard.models import Batch, Event, Limits, ModelLimit, Sample, Spend, TaskVersion, User
+from batchboard.models import (
+    Batch,
+    Event,
+    Limits,
+    Measured,
+    ModelLimit,
+    Sample,
+    Spend,
+    TaskVersion,
+    User,
+)
 from tests.face.conftest import MakeBatch
 
 pytestmark = pytest.mark.django_db
@@ -71,9 +81,10 @@ def test_a_ceiling_under_what_is_spent_is_asked_for_once_more(boss: Client, cloc
 @pytest.fixture
 def underway(version: TaskVersion, make_batch: MakeBatch) -> Batch:
     """4,000 items to go, of about 1,200 tokens in and 300 out and 30 s each, as measured."""
-    TaskVersion.objects.filter(pk=version.pk).update(
-        seen_calls=10, seen_input_tokens=12_000, seen_output_tokens=3_000, seen_latency_ms=300_000
-    )
+    Measured.objects.create(
+        version=version, mode="cached", calls=10, items=10, bytes=100, input_tokens=12_000,
+        output_tokens=3_000, latency_ms=300_000,
+    )  # fmt: skip
     batch = make_batch("running", succeeded=1)
     Batch.objects.filter(pk=batch.pk).update(total=4_001)
     return batch
