@@ -70,7 +70,7 @@ def fill(page: Page, place: Installation) -> Page:
     """A new batch with the rows of a file."""
     page.goto("/new/")
     page.locator("#file").set_input_files(place.items(4, "filled"))
-    page.get_by_text("No bad rows").wait_for()
+    page.get_by_text("No bad rows").wait_for(timeout=60_000)
     return page
 
 
