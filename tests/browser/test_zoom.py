@@ -6,7 +6,7 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.acceptance.installation import Installation
-from tests.browser.person import DESK, Person
+from tests.browser.person import DESK, PHONE, Person
 
 ZOOMED = {"viewport": {"width": 640, "height": 400}, "device_scale_factor": 2}
 """What a page has of a window of 1280 by 800 at 200 %."""
@@ -71,3 +71,26 @@ def test_a_bar_and_the_focus_are_seen_in_the_colours_of_the_system(
       return `${style.outlineStyle} ${style.outlineWidth}`;
     })""")
     assert "solid 2px" in rings
+
+
+BESIDE = """([count, cut]) => {
+  const bar = document.querySelector(".slots");
+  const name = (n) => (n < 10 ? "filled" : n < count - cut ? "free" : "cut");
+  bar.replaceChildren(...Array.from({ length: count }, (_, n) => {
+    const slot = document.createElement("i");
+    slot.className = name(n);
+    return slot;
+  }));
+  const edges = [...bar.children].map((slot) => slot.getBoundingClientRect());
+  const apart = edges.every(({ left }, n) => !n || left >= edges[n - 1].right - 0.01);
+  return apart && edges.at(-1).right <= bar.getBoundingClientRect().right + 0.5;
+}"""
+
+
+@pytest.mark.parametrize("slots", [[20, 4], [40, 12]], ids=["20", "40"])
+def test_slots_stand_beside_each_other_on_a_phone(
+    sit: Callable[..., Person], slots: list[int]
+) -> None:
+    page = sit("Operator", viewport=PHONE).page
+    page.goto("/limits/")
+    assert page.evaluate(BESIDE, slots)
