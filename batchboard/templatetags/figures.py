@@ -61,6 +61,12 @@ def share(part: float | None) -> str:
 
 
 @register.filter
+def share_fine(part: float | None) -> str:
+    """A share that is often small, to a tenth of a percent: 4.0 %."""
+    return UNKNOWN if part is None else f"{part * 100:.1f}{NARROW_SPACE}%"
+
+
+@register.filter
 def span(seconds: float | None) -> str:
     """A length of time: 9.8 s, 1 min 12 s, 2 h 5 min, 3 d 4 h."""
     if seconds is None:

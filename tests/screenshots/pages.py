@@ -46,6 +46,8 @@ def still(story: Story) -> Iterator[Shot]:
     yield Shot("task-type", shown["task type"], operator)
     yield Shot("task-type-diff", f"{shown['task type']}?from=2&to=3", operator)
     yield Shot("task-type-edit", f"{shown['task type']}edit", operator)
+    yield Shot("costs", "/costs/", operator)
+    yield Shot("costs-estimates", "/costs/estimates/", operator)
     yield Shot("limits-refused", "/limits/", story.admin, first=_too_low)
     yield Shot("people", "/people/", story.admin)
     yield Shot("account", "/account/", story.admin)
