@@ -52,12 +52,13 @@ class Allowed:
 
 @dataclass(frozen=True)
 class Estimate:
-    """Dollars, seconds and tokens; `basis` says where the numbers come from. `latency` is that of
-    one call, `seconds_at_best` what the rate limits take however many are in flight, and
-    `full_concurrency` the number in flight that would use all that they allow."""
+    """Dollars (None where no price is known), seconds and tokens; `basis` says where the numbers
+    come from. `latency` is that of one call, `seconds_at_best` what the rate limits take however
+    many are in flight, and `full_concurrency` the number in flight that would use all that they
+    allow."""
 
-    expected: Decimal
-    worst: Decimal
+    expected: Decimal | None
+    worst: Decimal | None
     seconds: float
     binding_limit: str
     recommended_concurrency: int
@@ -69,7 +70,7 @@ class Estimate:
     full_concurrency: float = 0.0
 
 
-def estimate(work: Work, rates: Rates, allowed: Allowed, overhead_tokens: int) -> Estimate:
+def estimate(work: Work, rates: Rates | None, allowed: Allowed, overhead_tokens: int) -> Estimate:
     """Expected and worst case of one try for each item.
 
     The worst case counts a byte as a token, which no tokenizer exceeds, and every answer at
@@ -84,21 +85,18 @@ def estimate(work: Work, rates: Rates, allowed: Allowed, overhead_tokens: int) -
     if out_each is None:
         out_each = work.max_tokens * OUTPUT_SHARE
     prompts = round(sum(size * n for size, n in work.sizes.items()) * ratio)
-    expected = _expected(work, rates, shared, ratio, round(out_each))
-    worst = sum(
-        n * rates.worst(
-            work.shared_bytes + size + overhead_tokens, work.max_tokens, writes_cache=work.caches
-        )
-        for size, n in work.sizes.items()
-    )  # fmt: skip
+    expected = worst = None
+    if rates is not None:
+        expected = dollars(_expected(work, rates, shared, ratio, round(out_each)))
+        worst = dollars(_worst(work, rates, overhead_tokens))
     counted = prompts + (shared if work.caches else shared * items)
     latency = work.latency or FIRST_TOKEN_SECONDS + out_each / TOKENS_PER_SECOND
     seconds, binds = _time(items, counted, out_each * items, latency, allowed)
-    if allowed.money is not None and dollars(expected) > allowed.money:
+    if allowed.money is not None and expected is not None and expected > allowed.money:
         binds = "money"
     return Estimate(
-        expected=dollars(expected),
-        worst=dollars(worst),
+        expected=expected,
+        worst=worst,
         seconds=round(seconds, 1),
         binding_limit=binds,
         recommended_concurrency=_recommended(items, counted, out_each, latency, allowed),
@@ -122,6 +120,15 @@ def _expected(work: Work, rates: Rates, shared: int, ratio: float, output: int) 
     if work.caches and work.sizes:
         total += shared * (rates.cache_write_5m - rates.cache_read)
     return total
+
+
+def _worst(work: Work, rates: Rates, overhead_tokens: int) -> int:
+    return sum(
+        n * rates.worst(
+            work.shared_bytes + size + overhead_tokens, work.max_tokens, writes_cache=work.caches
+        )
+        for size, n in work.sizes.items()
+    )  # fmt: skip
 
 
 def _time(

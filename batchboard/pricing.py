@@ -5,6 +5,7 @@ each price holds. Its own arithmetic is not used: it counts cache tokens inside 
 while the provider reports them beside it.
 """
 
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from datetime import datetime
 from decimal import Decimal
@@ -17,6 +18,7 @@ from genai_prices.data_snapshot import get_snapshot
 from batchboard.money import UNITS_PER_DOLLAR
 
 PROVIDER = "anthropic"
+KINDS = ("input", "output", "cache_write_5m", "cache_write_1h", "cache_read")
 PER_MILLION = UNITS_PER_DOLLAR // 1_000_000
 
 
@@ -51,14 +53,13 @@ class Rates:
 
     def cost(self, usage: Usage) -> int:
         """Units that a call with this usage costs."""
-        if self.then is not None and self.above is not None and usage.prompt > self.above:
-            return self.then.cost(usage)
+        rates = self.applied_to(usage.prompt)
         return (
-            usage.input * self.input
-            + usage.output * self.output
-            + usage.cache_write_5m * self.cache_write_5m
-            + usage.cache_write_1h * self.cache_write_1h
-            + usage.cache_read * self.cache_read
+            usage.input * rates.input
+            + usage.output * rates.output
+            + usage.cache_write_5m * rates.cache_write_5m
+            + usage.cache_write_1h * rates.cache_write_1h
+            + usage.cache_read * rates.cache_read
         )
 
     def worst(self, prompt_tokens: int, output_tokens: int, *, writes_cache: bool = False) -> int:
@@ -72,8 +73,32 @@ class Rates:
         above = self.then.worst(prompt_tokens, output_tokens, writes_cache=writes_cache)
         return above if self.above is not None and prompt_tokens > self.above else plain
 
+    def applied_to(self, prompt_tokens: int) -> "Rates":
+        """The set that holds for a request with a prompt of so many tokens."""
+        if self.then is not None and self.above is not None and prompt_tokens > self.above:
+            return self.then.applied_to(prompt_tokens)
+        return self
+
     def as_json(self) -> dict[str, Any]:
         return asdict(self)
+
+    @classmethod
+    def of_json(cls, stored: Mapping[str, Any]) -> "Rates":
+        """What `as_json` gave."""
+        then = stored.get("then")
+        return cls(**{**stored, "then": None if then is None else cls.of_json(then)})
+
+    @classmethod
+    def per_million(cls, prices: Mapping[str, Decimal | None]) -> "Rates":
+        """Rates from dollars per million tokens by kind. `input` and `output` are given; a cache
+        kind without a price follows the provider's usual factors. Raises ValueError where a price
+        is finer than money is kept."""
+        return _complete([_per_token(prices[kind], 0) for kind in KINDS])
+
+
+def dollars_per_million(rate: int) -> Decimal:
+    """A rate as price lists say it."""
+    return Decimal(rate) / PER_MILLION
 
 
 def rates(model: str, at: datetime) -> Rates | None:

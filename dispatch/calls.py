@@ -1,6 +1,6 @@
 """What passes between governor, runner and recorder: calls, and how they ended."""
 
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from datetime import datetime
 
 from batchboard.pricing import Rates, Usage
@@ -29,7 +29,9 @@ class Call:
     mode: str
     max_tokens: int
     timeout: float
-    rates: Rates
+    rates: Rates | None
+    """None where it runs unpriced: its cost will be unknown."""
+
     reserved: int
     """Units of money held for it, its worst case."""
 
@@ -40,6 +42,12 @@ class Call:
     parts: list[Part]
     prime: bool = False
     """Whether others wait for this call's answer to begin, because it writes their cache."""
+
+    def cost(self, usage: Usage) -> int | None:
+        """Units that `usage` costs. Nothing used costs nothing, whatever the price."""
+        if self.rates is None:
+            return None if any(asdict(usage).values()) else 0
+        return self.rates.cost(usage)
 
 
 @dataclass(slots=True)

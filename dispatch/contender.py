@@ -21,7 +21,7 @@ BATCHES_AT_ONCE = 200
 
 OPEN_BATCHES = """
 SELECT b.id, b.public_id, b.version_id, b.mode, b.schedule, b.concurrency, b.first_look,
-       b.looked, b.budget,
+       b.looked, b.budget, b.unpriced_ok,
        b.cost + b.unknown_cost AS spent, b.item_timeout, b.priority, b.total,
        b.succeeded + b.dead + b.cancelled AS ended, b.cursor, b.wave, b.wave_left, b.state,
        b.waits_for, b.waits_until, b.deadline_at, v.cache_warm_until, v.seen_calls,
@@ -63,6 +63,7 @@ class Row:
     first_look: bool
     looked: bool
     budget: int | None
+    unpriced_ok: bool
     spent: int
     item_timeout: int
     priority: int

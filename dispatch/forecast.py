@@ -12,8 +12,9 @@ from django.utils import timezone
 
 from batchboard.estimate import Allowed, Estimate, Work, estimate
 from batchboard.models import Limits, RunOptions, TaskVersion
+from batchboard.models.prices import applied
 from batchboard.task_file import TaskDefinition
-from dispatch.governor import OVERHEAD_TOKENS, price_of
+from dispatch.governor import OVERHEAD_TOKENS
 from dispatch.modes import MODES
 from dispatch.modes.single import Single
 from dispatch.modes.work import ItemWork, VersionWork
@@ -57,6 +58,7 @@ def forecast(
     calls = version.seen_calls if version else 0
     headroom = limits.configured("headroom")
     now = timezone.now()
+    price = applied(work.model, now)
     ceiling = limits.configured("budget")
     money = [
         left
@@ -74,7 +76,7 @@ def forecast(
             latency=version.seen_latency_ms / calls / 1000 if version and calls else None,
             caches=MODES[options.mode].caches(work),
         ),
-        price_of(work.model, now),
+        None if price is None else price.rates,
         Allowed(
             cap=min(limits.cap_in_force, options.concurrency or limits.cap),
             rpm=limits.configured("rpm") * headroom,

@@ -9,15 +9,17 @@ never more is spent, than the limits allow, however many processes ask.
 import heapq
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from datetime import datetime, timedelta
+from datetime import timedelta
 from functools import partial
 from hashlib import sha256
 
 from django.db import transaction
 
-from batchboard import pricing, rows, signals
+from batchboard import rows, signals
 from batchboard.models import Batch, Limits, Price
+from batchboard.models.prices import Applied, applied, why_not
 from batchboard.money import dollars, units
+from batchboard.pricing import Rates
 from batchboard.states import BatchState, Block, ItemState, Wait
 from dispatch.buckets import WAITS, Need
 from dispatch.calls import Call, Part
@@ -81,14 +83,6 @@ def fair_room(limits: Limits, live: Live, worker: int, workers: int) -> int:
     return max(0, share - live.by_worker[worker])
 
 
-def price_of(model: str, at: datetime) -> pricing.Rates:
-    """The rates of `model` at a moment. Raises LookupError where no price of it is known."""
-    rates = pricing.rates(model, at)
-    if rates is None:
-        raise LookupError(f"{model} has no known price.")
-    return rates
-
-
 class _Round:
     """One round of admission, within one decision."""
 
@@ -104,6 +98,7 @@ class _Round:
         self.chosen: list[tuple[Call, Candidate]] = []
         self.result = Admission()
         self.binds = ""
+        self.prices: dict[str, Applied | None] = {}
         ceiling = self.limits.configured("budget")
         self.money = (
             None if ceiling is None
@@ -159,9 +154,9 @@ class _Round:
             contender.waits, contender.waits_until = Wait.PROVIDER_PAUSE, buckets.row.paused_until
             self.result.retry_after(buckets.paused_for)
             return False
-        rates = pricing.rates(contender.work.model, self.now)
-        if rates is None:
-            contender.block = Block.UNPRICED, f"No price of {contender.work.model} is known."
+        price = self._price(contender.work.model)
+        if price is None and (refusal := self._unpriced(contender)):
+            contender.block = Block.UNPRICED, refusal
             return False
         need = contender.need(item)
         short = buckets.short_of(need)
@@ -170,7 +165,7 @@ class _Round:
             contender.waits = self.binds = WAITS[kind]
             self.result.retry_after(seconds)
             return False
-        call = self._call(contender, item, need, rates)
+        call = self._call(contender, item, need, price.rates if price else None)
         if not self._affordable(contender, call.reserved):
             return False
         call.number = self.made.number()
@@ -178,9 +173,27 @@ class _Round:
         self._take(contender, call, item)
         return True
 
-    def _call(
-        self, contender: Contender, item: Candidate, need: Need, rates: pricing.Rates
-    ) -> Call:
+    def _price(self, model: str) -> Applied | None:
+        """One price for the whole round, so that what is reserved and what is recorded agree."""
+        if model not in self.prices:
+            self.prices[model] = applied(model, self.now)
+        return self.prices[model]
+
+    def _price_row(self, model: str) -> int | None:
+        price = self._price(model)
+        return None if price is None else _price_row(model, price)
+
+    def _unpriced(self, contender: Contender) -> str:
+        row = contender.row
+        return why_not(
+            contender.work.model,
+            self.now,
+            unpriced_ok=row.unpriced_ok,
+            budget=row.budget,
+            ceiling=self.money,
+        )
+
+    def _call(self, contender: Contender, item: Candidate, need: Need, rates: Rates | None) -> Call:
         work = contender.work
         max_tokens = min(MAX_TOKENS, work.max_tokens * 2) if item.widened else work.max_tokens
         bound = work.shared_bytes + item.prompt_bytes + OVERHEAD_TOKENS
@@ -194,7 +207,7 @@ class _Round:
             max_tokens=max_tokens,
             timeout=contender.row.item_timeout,
             rates=rates,
-            reserved=rates.worst(bound, max_tokens, writes_cache=contender.caches),
+            reserved=rates.worst(bound, max_tokens, writes_cache=contender.caches) if rates else 0,
             expected_input=int(need.input_tokens),
             expected_output=int(need.output_tokens),
             parts=[Part(0, item.id, item.key, item.prompt_bytes)],
@@ -256,7 +269,7 @@ class _Round:
             "batchboard_attempt",
             ATTEMPT,
             [
-                (item.id, call.batch, call.worker, _price_row(call.model, call.rates), call.model,
+                (item.id, call.batch, call.worker, self._price_row(call.model), call.model,
                  call.mode, call.number, 1, call.prime, call.max_tokens, call.expected_input,
                  call.expected_output, call.reserved, self.now, until, started_at, "", "", "")
                 for call, item in self.chosen
@@ -288,13 +301,13 @@ class _Round:
                 transaction.on_commit(partial(signals.announce_batch, row.public_id))
 
 
-def _price_row(model: str, rates: pricing.Rates) -> int:
-    """The id of the stored record of these rates."""
-    digest = sha256(f"{model} {rates}".encode()).hexdigest()
+def _price_row(model: str, price: Applied) -> int:
+    """The id of the stored record of what is applied."""
+    digest = sha256(f"{model} {price}".encode()).hexdigest()
     if digest not in _price_rows:
         row, _ = Price.objects.get_or_create(
             digest=digest,
-            defaults={"model": model, "rates": rates.as_json(), "source": pricing.source()},
+            defaults={"model": model, "rates": price.rates.as_json(), "source": price.source},
         )
         _price_rows[digest] = row.pk
     return _price_rows[digest]

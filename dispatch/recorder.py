@@ -15,7 +15,8 @@ from datetime import datetime, timedelta
 from django.db.models import Count, F
 
 from batchboard import rows, signals
-from batchboard.models import Attempt, Batch
+from batchboard.models import Attempt, Batch, LedgerDay
+from batchboard.models.ledger_day import Line
 from batchboard.models.limits import month_of
 from batchboard.money import dollars, share_out
 from batchboard.pricing import Usage
@@ -97,6 +98,14 @@ class Ended:
         return _storable(self.reply.problem[:300])
 
     @property
+    def line(self) -> Line:
+        call, used = self.finished.call, self.used
+        tokens = (used.input, used.output, used.cache_write_5m, used.cache_write_1h,
+                  used.cache_read)  # fmt: skip
+        bound = None if call.rates is None else call.reserved
+        return Line(call.batch, call.model, call.mode, tokens, self.cost, bound)
+
+    @property
     def used(self) -> Usage:
         return self.usage or NOTHING
 
@@ -142,14 +151,15 @@ def _parts(finished: Finished) -> list[Ended]:
     shares: list[Usage | None] = [None] * count
     costs: list[int | None] = [None] * count
     if usage is not None and count == 1:
-        shares, costs = [usage], [finished.call.rates.cost(usage)]
+        shares, costs = [usage], [finished.call.cost(usage)]
     elif usage is not None:
         even = [1] * count
         kinds = (usage.input, usage.output, usage.cache_write_5m, usage.cache_write_1h,
                  usage.cache_read)  # fmt: skip
         columns = [share_out(tokens, even) for tokens in kinds]
         shares = [Usage(*share) for share in zip(*columns, strict=True)]
-        costs = list(share_out(finished.call.rates.cost(usage), even))
+        cost = finished.call.cost(usage)
+        costs = [None] * count if cost is None else list(share_out(cost, even))
     return [
         Ended(finished, *columns)
         for columns in zip(finished.call.parts, finished.parts, shares, costs, strict=True)
@@ -187,6 +197,7 @@ def _settle(ended: list[Ended], made: Deciding, in_flight: int) -> list[tuple[st
     _store_answers(ended)
     _move_items(ended, made.now)
     changed = _count(ended, made.now)
+    LedgerDay.objects.add([part.line for part in ended], made.now)
     _settle_limits(ended, made, in_flight + len(ended))
     _measure(ended)
     _block(ended)

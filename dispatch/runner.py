@@ -26,7 +26,7 @@ from django.db import InterfaceError, OperationalError, connections
 from batchboard import rows
 from batchboard.models import Attempt, ItemInput, Worker
 from batchboard.money import units
-from batchboard.pricing import Usage
+from batchboard.pricing import Rates, Usage
 from batchboard.states import BatchState
 from dispatch import governor, recorder
 from dispatch.calls import Began, Call, Finished, Part, PartReply, Reply
@@ -129,7 +129,9 @@ class Runner:
         # Those of this moment alone: the same message may come twice, and none is begun twice.
         begun = Attempt.objects.live().filter(grant=grant, worker=lease.worker, started_at=now)
         try:
-            calls = [_call_of(attempt) for attempt in begun.select_related("batch", "item")]
+            calls = [
+                _call_of(attempt) for attempt in begun.select_related("batch", "item", "price")
+            ]
             self._begin(calls)
         except Exception:
             self._give_up("A grant could not be begun.")
@@ -361,7 +363,7 @@ def _call_of(attempt: Attempt) -> Call:
         mode=attempt.mode,
         max_tokens=attempt.max_tokens,
         timeout=batch.item_timeout,
-        rates=governor.price_of(attempt.model, attempt.granted_at),
+        rates=Rates.of_json(attempt.price.rates) if attempt.price else None,
         reserved=units(attempt.reserved),
         expected_input=attempt.expected_input,
         expected_output=attempt.expected_output,

@@ -12,8 +12,10 @@ from batchboard.models.batch import (
 from batchboard.models.comment import Comment
 from batchboard.models.event import Event
 from batchboard.models.item import Item, ItemInput
+from batchboard.models.ledger_day import LedgerDay
 from batchboard.models.limits import Limits, ModelLimit
 from batchboard.models.preparation import Preparation, PreparationState
+from batchboard.models.prices import PriceNotPossible, StoredPrice
 from batchboard.models.reviewing import Review, ReviewState, SampledItem, Verdict
 from batchboard.models.sample import Sample
 from batchboard.models.sign_in_tries import SignInTries
@@ -29,6 +31,7 @@ __all__ = [
     "Event",
     "Item",
     "ItemInput",
+    "LedgerDay",
     "Limits",
     "Mode",
     "ModelLimit",
@@ -36,6 +39,7 @@ __all__ = [
     "Preparation",
     "PreparationState",
     "Price",
+    "PriceNotPossible",
     "Review",
     "ReviewState",
     "RunOptions",
@@ -44,6 +48,7 @@ __all__ = [
     "Schedule",
     "SignInTries",
     "Spend",
+    "StoredPrice",
     "TaskType",
     "TaskVersion",
     "Upload",
