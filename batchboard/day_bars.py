@@ -72,7 +72,8 @@ def day_bars(
     step = next((step for step in STEPS if days <= MOST_BARS * step), STEPS[-1])
     starts = [since + timedelta(days=n) for n in range(0, days, step)]
     folded = [_folded(layer, since, step, len(starts)) for layer in layers]
-    top = levels(max(map(sum, zip(*folded, strict=True)), default=0) or 1e-6)[-1]
+    scale = levels(max(map(sum, zip(*folded, strict=True)), default=0) or 1e-6)
+    top = scale[-1]
     place = 100 / len(starts)
     pieces = []
     for number in range(len(starts)):
@@ -95,7 +96,7 @@ def day_bars(
             Tick(round(place * (number + 0.5), 2), _written(starts[number]))
             for number in range(every // 2, len(starts), every)
         ],
-        down=[Tick(HEADROOM + BODY * (1 - level / top), value(level)) for level in levels(top)],
+        down=[Tick(HEADROOM + BODY * (1 - level / top), value(level)) for level in scale],
         head=[layer.name for layer in layers],
         rows=[
             [_written(starts[n]), *(value(amounts[n]) for amounts in folded)]

@@ -94,6 +94,12 @@ class Total:
     cost: Decimal = ZERO
     unknown_cost: Decimal = ZERO
 
+    @property
+    def known_cost(self) -> Decimal | None:
+        """None where no attempt's cost is known: that is not 0."""
+        nothing = self.unknown_attempts + self.unpriced_attempts == self.attempts > 0
+        return None if nothing else self.cost
+
     @classmethod
     def of(cls, sums: Sequence[Any]) -> "Total":
         """From sums in the order of `SUMS`. PostgreSQL sums whole numbers as decimals; money is in
@@ -129,8 +135,9 @@ class Sums:
     by_day: dict[tuple[date, str], Total]
 
     def share(self, group: Group) -> float | None:
-        """A group's part of the known cost."""
-        return float(group.total.cost / self.total.cost) if self.total.cost else None
+        """A group's part of the known cost; None where nothing of its own is known."""
+        cost = group.total.known_cost
+        return float(cost / self.total.cost) if cost is not None and self.total.cost else None
 
 
 def sums(chosen: Chosen, by: By) -> Sums:

@@ -46,7 +46,7 @@ def _print(by: By, sums: Sums) -> None:
             f"{total.cache_write_tokens:,}",
             f"{total.cache_read_tokens:,}",
             f"{total.output_tokens:,}",
-            f"${total.cost:.4f}",
+            "–" if total.known_cost is None else f"${total.cost:.4f}",
             _unknown(total),
             "–" if part is None else f"{part:.0%}",
         )
@@ -72,7 +72,7 @@ def _total(total: Total) -> dict[str, Any]:
             "cache_write_1h": total.cache_write_1h_tokens,
             "cache_read": total.cache_read_tokens,
         },
-        "cost_usd": number(total.cost),
+        "cost_usd": number(total.known_cost),
         "unknown_cost_usd": number(total.unknown_cost),
     }
 
