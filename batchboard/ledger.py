@@ -96,9 +96,12 @@ class Total:
 
     @property
     def known_cost(self) -> Decimal | None:
-        """None where no attempt's cost is known: that is not 0."""
-        nothing = self.unknown_attempts + self.unpriced_attempts == self.attempts > 0
-        return None if nothing else self.cost
+        """None where nothing is known but that there is more: that is not 0."""
+        return (
+            self.cost
+            if self.cost or not (self.unknown_attempts or self.unpriced_attempts)
+            else None
+        )
 
     @classmethod
     def of(cls, sums: Sequence[Any]) -> "Total":

@@ -154,7 +154,7 @@ def _plot(asked: LedgerAsked, sums: Sums) -> DayBars:
     layers = [
         Layer(names[kind], kind if own else "first", costs[kind])
         for kind in (*LAYERS, "other")
-        if kind in costs
+        if any(costs.get(kind, {}).values())
     ]
     if any(unknown.values()):
         layers.append(Layer("unknown, at most", "unknown", unknown))
