@@ -13,8 +13,8 @@ from django.db.models import Q, QuerySet, Sum
 
 from batchboard.models import Attempt, LedgerDay, Price, TaskType, User
 from batchboard.models.ledger_day import SUMS
-from batchboard.money import ZERO
-from batchboard.pricing import Rates
+from batchboard.money import ZERO, units
+from batchboard.pricing import Rates, Usage
 
 NOBODY, NOBODY_NAME = 0, "Command line"
 """Stands for the owner of batches that were started at the command line."""
@@ -197,11 +197,16 @@ def every(chosen: Chosen) -> Iterator[Any]:
 
 
 def rates_of(price: Price | None, attempt: Any) -> Rates | None:
-    """The rates of the price that was applied, those for long prompts where the prompt was one."""
+    """The rates of the price that was applied: those for long prompts where they were. Items that
+    share a call share its rates, so the cost says which, and not the item's own prompt."""
     if price is None or not price.rates:
         return None
-    prompt = sum(getattr(attempt, name) or 0 for name in TOKENS if name != "output_tokens")
-    return Rates.of_json(price.rates).applied_to(prompt)
+    rates = Rates.of_json(price.rates)
+    used = Usage(*(getattr(attempt, name) or 0 for name in TOKENS))
+    plain = rates.applied(Usage())
+    if rates.then is None or attempt.cost is None:
+        return rates.applied(used)
+    return plain if plain.cost(used) == units(attempt.cost) else rates.then
 
 
 def _places(chosen: Chosen, last: Attempt | None) -> Iterator[QuerySet[Attempt]]:

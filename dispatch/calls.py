@@ -15,6 +15,8 @@ class Part:
     item: int
     key: str
     prompt_bytes: int
+    reserved: int = 0
+    """Its share of what is held for the call."""
 
 
 @dataclass(slots=True)
@@ -43,11 +45,18 @@ class Call:
     prime: bool = False
     """Whether others wait for this call's answer to begin, because it writes their cache."""
 
-    def cost(self, usage: Usage) -> int | None:
-        """Units that `usage` costs. Nothing used costs nothing, whatever the price."""
-        if self.rates is None:
-            return None if any(asdict(usage).values()) else 0
-        return self.rates.cost(usage)
+    cache: str = ""
+    """How long what it writes to the provider's cache lives; empty where it writes nothing."""
+
+    salt: str = ""
+    session: int | None = None
+    """The conversation that it is a turn of."""
+
+    context_bytes: int = 0
+    """What the conversation holds already."""
+
+    last: bool = False
+    """Whether no turn of the conversation follows."""
 
 
 @dataclass(slots=True)
@@ -102,3 +111,11 @@ class Began:
     """The answer of a call that others wait for began: what it wrote to the cache can be read."""
 
     call: Call
+
+
+def cost_at(rates: Rates | None, usage: Usage) -> int | None:
+    """Units that `usage` costs; None, unknown, without rates. Nothing used costs nothing at any
+    price."""
+    if rates is None:
+        return None if any(asdict(usage).values()) else 0
+    return rates.cost(usage)

@@ -14,10 +14,12 @@ from batchboard.models.event import Event
 from batchboard.models.item import Item, ItemInput
 from batchboard.models.ledger_day import LedgerDay
 from batchboard.models.limits import Limits, ModelLimit
+from batchboard.models.measured import Measured, WarmCache
 from batchboard.models.preparation import Preparation, PreparationState
 from batchboard.models.prices import PriceNotPossible, StoredPrice
 from batchboard.models.reviewing import Review, ReviewState, SampledItem, Verdict
 from batchboard.models.sample import Sample
+from batchboard.models.session import Session
 from batchboard.models.sign_in_tries import SignInTries
 from batchboard.models.task_type import TaskType, TaskVersion, VersionConflict
 from batchboard.models.upload import Upload, UploadChunk, UploadState, UploadTooLarge
@@ -33,6 +35,7 @@ __all__ = [
     "ItemInput",
     "LedgerDay",
     "Limits",
+    "Measured",
     "Mode",
     "ModelLimit",
     "NewItem",
@@ -46,6 +49,7 @@ __all__ = [
     "Sample",
     "SampledItem",
     "Schedule",
+    "Session",
     "SignInTries",
     "Spend",
     "StoredPrice",
@@ -58,6 +62,7 @@ __all__ = [
     "User",
     "Verdict",
     "VersionConflict",
+    "WarmCache",
     "Worker",
     "suggested_deadline",
 ]

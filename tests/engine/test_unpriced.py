@@ -127,8 +127,8 @@ def test_a_call_is_charged_by_the_price_that_was_reserved_for_it(worker, version
     queued(1, version=version)
     (call,) = admit(worker, granted=True).calls
     StoredPrice.objects.enter("own-model", {"input": Decimal(9), "output": Decimal(9)})
-    attempt = Attempt.objects.select_related("batch", "item", "price").get()
-    assert runner._call_of(attempt).rates == call.rates
+    attempt = Attempt.objects.select_related("batch", "item", "price", "session").get()
+    assert runner._call_of([attempt]).rates == call.rates
 
 
 def test_a_process_sees_a_new_price_within_seconds(version, monkeypatch):
