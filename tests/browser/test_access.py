@@ -47,6 +47,8 @@ PAGES = {
     "task type": "/task-types/1/",
     "task type, edited": "/task-types/1/edit",
     "limits": "/limits/",
+    "ledger": "/costs/ledger/?by=type",
+    "ledger, one group": "/costs/ledger/?by=mode&group=cached",
     "people": "/people/",
     "person": "/people/1/",
     "account": "/account/",
