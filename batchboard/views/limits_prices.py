@@ -27,6 +27,8 @@ class PriceRow:
 def price_rows(now: datetime) -> list[PriceRow]:
     """Models that task types name, that were called, or whose price was entered; those without a
     price first."""
+    # Who just entered a price looks for it here, whichever process answers.
+    StoredPrice.objects.forget()
     entered = StoredPrice.objects.by_model()
     used = set(TaskVersion.objects.order_by().values_list("model", flat=True).distinct())
     called = set(ModelLimit.objects.values_list("pk", flat=True))
