@@ -71,6 +71,7 @@ class RunOptions:
     sample_size: int | None = None
     allowed_bad: int = 0
     priority: int = 0
+    unpriced_ok: bool = False
     group_size: int | None = None
     session_timeout: int | None = None
     session_tokens: int | None = None
@@ -205,6 +206,9 @@ class Batch(Arriving, Lifecycle, Reviewing, Changing, models.Model):
     deadline = models.PositiveIntegerField(null=True, help_text="Seconds from start to end.")
     deadline_at = models.DateTimeField(null=True)
     priority = models.SmallIntegerField(default=0)
+    unpriced_ok = models.BooleanField(
+        default=False, help_text="It may run without a known price, its cost unknown."
+    )
     trial = models.BooleanField(
         default=False, help_text="One item sent to see what comes back; not on the board."
     )

@@ -51,6 +51,8 @@ PAGES = {
     "costs": "/costs/",
     "estimates": "/costs/estimates/",
     "limits": "/limits/",
+    "ledger": "/costs/ledger/?by=type",
+    "ledger, one group": "/costs/ledger/?by=mode&group=cached",
     "people": "/people/",
     "person": "/people/1/",
     "account": "/account/",
