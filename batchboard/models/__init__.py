@@ -14,6 +14,7 @@ from batchboard.models.event import Event
 from batchboard.models.item import Item, ItemInput
 from batchboard.models.limits import Limits, ModelLimit
 from batchboard.models.preparation import Preparation, PreparationState
+from batchboard.models.recurring import Recurring, RecurringRun, RunState
 from batchboard.models.reviewing import Review, ReviewState, SampledItem, Verdict
 from batchboard.models.sample import Sample
 from batchboard.models.sign_in_tries import SignInTries
@@ -36,9 +37,12 @@ __all__ = [
     "Preparation",
     "PreparationState",
     "Price",
+    "Recurring",
+    "RecurringRun",
     "Review",
     "ReviewState",
     "RunOptions",
+    "RunState",
     "Sample",
     "SampledItem",
     "Schedule",
