@@ -7,7 +7,7 @@ from django.shortcuts import get_object_or_404, render
 from django.views.decorators.http import require_safe
 
 from batchboard import rows
-from batchboard.models import Batch, Event, Limits
+from batchboard.models import Batch, Event, Limits, Recurring
 from batchboard.models.changing import CHANGEABLE_BATCH
 from batchboard.roles import Right, may
 from batchboard.states import ItemState
@@ -37,7 +37,9 @@ def batch_live(request: HttpRequest, public_id: str) -> HttpResponse:
 
 
 def _batch(request: HttpRequest, public_id: str) -> dict[str, Any]:
-    batches = with_relations(Batch.objects.all()).select_related("rerun_of", "started_by")
+    batches = with_relations(Batch.objects.all()).select_related(
+        "rerun_of", "clone_of", "started_by"
+    )
     found = get_object_or_404(batches, public_id=public_id)
     limits = Limits.objects.current()
     now = rows.now()
@@ -52,6 +54,8 @@ def _batch(request: HttpRequest, public_id: str) -> dict[str, Any]:
         "batch": found,
         "limits": limits,
         "column": TITLES[column_of(found.state, found.started_at)],
+        "recurring": Recurring.objects.filter(runs__batch=found).first(),
+        "newest": found.version.newest(),
         "may_operate": may(request.user, Right.OPERATE),
         "changeable": found.state in CHANGEABLE_BATCH,
         "failures": failed,
