@@ -238,4 +238,6 @@ def _form(request: HttpRequest, form: RecurringForm, status: int = 200) -> HttpR
         "zones": zones(),
         "problems": form.problems,
     } | _times(*form.times())
+    if form.problems.keys() & {"cron", "zone"}:
+        context["wrong_times"] = ""  # it stands at its field
     return render(request, "recurring/form.html", context, status=status)
