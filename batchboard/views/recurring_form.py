@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
+from dataclasses import fields as dataclass_fields
 from decimal import Decimal
 from itertools import groupby
 from typing import Any
@@ -20,6 +21,7 @@ from batchboard.models import (
     Upload,
     User,
 )
+from batchboard.models.batch import RunColumns
 from batchboard.preparing import PRIORITIES, Prepared, in_words, read_options
 from batchboard.roles import Right, may
 from batchboard.views import new_fields
@@ -80,7 +82,11 @@ class RecurringForm:
         return found
 
     def choices(self) -> dict[str, Choice]:
-        return new_fields.choices(self.prepared)
+        found = new_fields.choices(self.prepared)
+        mode = found["mode"]
+        if mode.value not in {value for value, _, _ in mode.options}:
+            mode.options.append((mode.value, mode.value, ""))
+        return found
 
     def sources(self) -> list[tuple[str, str]]:
         """The ways for items to come that this person may choose, with their words."""
@@ -133,7 +139,7 @@ def read(
     form.prepared = Prepared(fields)
     read_options(form.prepared)
     form.problems |= form.prepared.problems
-    form.options = _kept(form.prepared.options, standing)
+    form.options = _kept(form.prepared.options, standing or _batch(form))
     _read_budget(form)
     _read_name(form)
     _read_task(form)
@@ -206,16 +212,17 @@ def _amount(amount: Decimal) -> str:
     return f"{whole}.{cents:0<2}"
 
 
-def _kept(options: RunOptions, standing: Recurring | None) -> RunOptions:
-    """What the form does not show stays: the bad ones allowed, and finer steps of priority."""
-    if standing is None:
+def _kept(options: RunOptions, like: RunColumns | None) -> RunOptions:
+    """What the form does not show stays as it stands, or as the repeated batch has it: the bad
+    ones allowed, what holds for one mode alone, and finer steps of priority."""
+    if like is None:
         return options
-    same = (standing.priority > 0) - (standing.priority < 0) == options.priority
-    return replace(
-        options,
-        allowed_bad=standing.allowed_bad,
-        priority=standing.priority if same else options.priority,
-    )
+    before = RunOptions.of(like)
+    shown = {one.name: getattr(options, one.name) for one in dataclass_fields(options)
+             if one.name in TEXTS}  # fmt: skip
+    if (before.priority > 0) - (before.priority < 0) == options.priority:
+        del shown["priority"]
+    return replace(before, **shown)
 
 
 def _read_budget(form: RecurringForm) -> None:

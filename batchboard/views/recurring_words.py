@@ -18,6 +18,7 @@ NAMES = {
     "schedule": "the schedule", "mode": "the request mode", "concurrency": "N",
     "first_look": "the first look", "budget": "the budget", "item_timeout": "the item timeout",
     "deadline": "the deadline", "sample_size": "the sample", "priority": "the priority",
+    "group_size": "the group size", "allowed_bad": "the bad ones allowed",
 }  # fmt: skip
 
 

@@ -29,6 +29,8 @@ def batches(place: Installation) -> dict[str, str]:
     review = place.submit(items, task_type, "--name", "[Batch] To judge", "--sample", "3")
     place.wait(review)
     place.simulate(fail_containing={})
+    place.run("recurring", "add", "--from-batch", review, "--task-type", "Count", "--cron",
+              "0 9 * * 1", "--zone", "Europe/Berlin", "--budget", "2")  # fmt: skip
     return {"review": review}
 
 
@@ -85,6 +87,9 @@ def test_axe_finds_nothing(batches: dict[str, str], sit: Callable[..., Person], 
         case "item":
             page.locator(".row-link").first.click()
             page.locator("#item-shown").wait_for()
+        case "recurring, one":
+            page.locator(".row-link").first.click()
+            page.locator("#recurring-head").wait_for()
         case "keys":
             page.keyboard.press("?")
         case "board, moved":

@@ -19,6 +19,7 @@ MAY_TOUCH_ANSWERS = {
     "batchboard/models/reviewing.py",  # the door, and the sample of the review
     "batchboard/models/looking.py",  # one item at a time, for a page that shows it as text
     "dispatch/recorder.py",  # writes them
+    "dispatch/conversations.py",  # the provider is told what it said before, and nobody else
 }
 BEHIND_THE_DOOR = {"_results", "_output"}
 MAY_LOOK = {"batchboard/views/item.py", "batchboard/views/tries.py", "batchboard/views/trying.py"}
