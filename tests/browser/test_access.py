@@ -31,6 +31,8 @@ def batches(place: Installation) -> dict[str, str]:
     place.wait(review)
     place.simulate(fail_containing={})
     place.wait(place.submit(items, task_type, "--mode", "single"))
+    place.run("recurring", "add", "--from-batch", review, "--task-type", "Count", "--cron",
+              "0 9 * * 1", "--zone", "Europe/Berlin", "--budget", "2")  # fmt: skip
     return {"review": review}
 
 
@@ -50,6 +52,9 @@ PAGES = {
     "task type, edited": "/task-types/1/edit",
     "costs": "/costs/",
     "estimates": "/costs/estimates/",
+    "recurring": "/recurring/",
+    "recurring, one": "/recurring/",
+    "recurring, new": "/recurring/new/?batch={review}",
     "limits": "/limits/",
     "ledger": "/costs/ledger/?by=type",
     "ledger, one group": "/costs/ledger/?by=mode&group=cached",
@@ -111,6 +116,9 @@ def test_axe_finds_nothing(batches: dict[str, str], sit: Callable[..., Person], 
         case "item":
             page.locator(".row-link").first.click()
             page.locator("#item-shown").wait_for()
+        case "recurring, one":
+            page.locator(".row-link").first.click()
+            page.locator("#recurring-head").wait_for()
         case "keys":
             page.keyboard.press("?")
         case "board, moved":
