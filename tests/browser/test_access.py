@@ -76,7 +76,7 @@ def fill(page: Page, place: Installation) -> Page:
 
 def settle(page: Page) -> None:
     """While the estimate is being made again the old one is dimmed."""
-    page.wait_for_function("!document.querySelector('.htmx-request')")
+    expect(page.locator(".htmx-request")).to_have_count(0)
 
 
 def axe(person: Person) -> dict[str, list[str]]:
