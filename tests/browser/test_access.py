@@ -24,12 +24,13 @@ COLOURS = {"runOnly": {"type": "rule", "values": ["color-contrast"]}}
 
 @pytest.fixture(scope="module")
 def batches(place: Installation) -> dict[str, str]:
-    """One batch in review with a dead letter, and one that is released."""
+    """One batch in review with a dead letter, and one in another mode to hold against it."""
     place.simulate(fail_containing={"some text 3": "refusal"})
     items, task_type = place.items(5, "access"), place.task_type(contract=True)
     review = place.submit(items, task_type, "--name", "[Batch] To judge", "--sample", "3")
     place.wait(review)
     place.simulate(fail_containing={})
+    place.wait(place.submit(items, task_type, "--mode", "single"))
     return {"review": review}
 
 
@@ -47,7 +48,11 @@ PAGES = {
     "task types": "/task-types/",
     "task type": "/task-types/1/",
     "task type, edited": "/task-types/1/edit",
+    "costs": "/costs/",
+    "estimates": "/costs/estimates/",
     "limits": "/limits/",
+    "ledger": "/costs/ledger/?by=type",
+    "ledger, one group": "/costs/ledger/?by=mode&group=cached",
     "people": "/people/",
     "person": "/people/1/",
     "account": "/account/",

@@ -80,6 +80,7 @@ class Story:
     def _finish(self) -> None:
         """Batches that went through review, and some that wait for it."""
         released = [
+            self._create("single", self.competitors, "Weekly competitor scan", 14, mode="single"),
             self._create("released", self.competitors, "Weekly competitor scan", 7),
             self._create("released notes", self.notes, "PR review notes", 2),
             self._create("released tickets", self.tickets, "Ticket triage", 3, only_first=90),
@@ -96,7 +97,7 @@ class Story:
         for batch in released:
             self._judge_all(batch)
             self.reviewer.send(f"/batches/{batch}/review/approval")
-        for batch in released[:2]:
+        for batch in released[1:3]:
             self.operator.get(f"/batches/{batch}/export.csv")
         self.reviewer.judge(open_[0], "pass", "pass")
         self._judge_all(open_[2])
