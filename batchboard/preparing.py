@@ -226,6 +226,8 @@ def _read_options(found: Prepared) -> None:
         sample_size=_whole(found, "sample_size"),
         priority=PRIORITIES.get(fields.get("priority", ""), 0),
         unpriced_ok=bool(fields.get("unpriced_ok")),
+        group_size=_whole(found, "group_size", most=1_000),
+        session_timeout=_seconds(found, "session_timeout", ""),
     )
 
 

@@ -87,6 +87,13 @@ class RunOptions:
         return cls(**{field.name: getattr(batch, field.name) for field in fields(cls)})
 
 
+def mode_words(mode: str, group: int) -> str:
+    """A request mode with what belongs to it: "packed, k 5", "session, S 8", "cached"."""
+    sign = {Mode.PACKED: "k", Mode.SESSION: "S"}.get(Mode(mode))
+    words = mode.replace("_", " ")
+    return f"{words}, {sign} {group}" if sign else words
+
+
 def group_size(mode: str, chosen: int | None) -> int:
     """Items that share a call or a conversation in `mode`, of which `chosen` were asked for."""
     usual = GROUP_SIZES.get(Mode(mode), 1)
@@ -255,6 +262,11 @@ class Batch(Arriving, Lifecycle, Reviewing, Changing, models.Model):
 
     def __str__(self) -> str:
         return self.name
+
+    @property
+    def mode_words(self) -> str:
+        """How its items become calls, in a word or three."""
+        return mode_words(self.mode, group_size(self.mode, self.group_size))
 
     @property
     def ended(self) -> int:

@@ -13,6 +13,7 @@ from batchboard.forms import LimitsForm, PriceForm
 from batchboard.models import Limits
 from batchboard.models.consequences import stops
 from batchboard.models.limit_settings import RATES, read_settings
+from batchboard.models.starving import starves
 from batchboard.roles import NEEDED, Right, may, require
 from batchboard.views.limits_history import NAMES, RANGES, history
 from batchboard.views.limits_prices import price_rows
@@ -67,10 +68,16 @@ def limits_models(request: HttpRequest) -> HttpResponse:
             name = field(model, rate)
             if name in typed:
                 asked.setdefault(model, {})[rate] = _read(rate, typed[name], name, model, errors)
+    stopped = False
+    if not errors and "anyway" not in request.POST:
+        found = starves(row, asked)
+        errors = {field(model, rate): why for (model, rate), why in found.items()}
+        stopped = bool(errors)
     if errors:
         page = limits_page(
             request, typed={name: request.POST[name] for name in typed}, errors=errors
         )
+        page["models_stopped"] = stopped
         return render(request, "limits/limits.html", page, status=WRONG)
     changed = 0
     for model, values in asked.items():
