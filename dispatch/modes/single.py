@@ -4,9 +4,8 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
 
-import anthropic
-
 from batchboard import template
+from dispatch.asked_schema import asked
 from dispatch.calls import Call, PartReply, Reply
 from dispatch.modes.work import ItemWork, VersionWork
 from dispatch.outcome import Outcome
@@ -37,7 +36,7 @@ class Single:
             arguments["output_config"] = {
                 "format": {
                     "type": "json_schema",
-                    "schema": anthropic.transform_schema(version.schema),
+                    "schema": asked(version.schema),
                 }
             }
         return arguments
