@@ -238,21 +238,17 @@ def _unenforced(schema: Any, path: str) -> Iterator[Unenforced]:
 
 
 def _is_enforced(name: str, value: Any, schema: Mapping[str, Any]) -> bool:
-    if name in NOTES:
-        return True
     if name in {"enum", "const"}:
         return _has_values(schema)
-    if name == "minItems":
-        return value in {0, 1}
-    if name == "uniqueItems":
-        return value is False
+    if name in {"minItems", "uniqueItems"}:
+        return value in {0, 1} and (name == "minItems" or not value)
     if name in {"additionalProperties", "unevaluatedProperties"}:
         return not isinstance(value, dict) or bool(schema.get("properties"))
     if name in _COMBINING:
         first = next(one for one in _COMBINING if schema.get(one) or one == name)
         alone = name == first and not any(one in schema for one in _SHAPING)
         return alone and (name != "oneOf" or len(value) < 2)
-    return name in ENFORCED
+    return name in ENFORCED or name in NOTES
 
 
 def _escaped(name: str) -> str:

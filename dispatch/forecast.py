@@ -11,7 +11,7 @@ import anthropic
 from django.utils import timezone
 
 from batchboard.estimate import Allowed, Estimate, Work, estimate
-from batchboard.models import Limits, RunOptions, TaskVersion
+from batchboard.models import Limits, ModelLimit, RunOptions, TaskVersion
 from batchboard.task_file import TaskDefinition
 from dispatch.governor import OVERHEAD_TOKENS, price_of
 from dispatch.modes import MODES
@@ -56,6 +56,7 @@ def forecast(
     seen_tokens = counted.tokens + (version.seen_input_tokens if version else 0)
     calls = version.seen_calls if version else 0
     headroom = limits.configured("headroom")
+    model = ModelLimit.objects.filter(pk=work.model).first() or ModelLimit(pk=work.model)
     now = timezone.now()
     ceiling = limits.configured("budget")
     money = [
@@ -77,9 +78,9 @@ def forecast(
         price_of(work.model, now),
         Allowed(
             cap=min(limits.cap_in_force, options.concurrency or limits.cap),
-            rpm=limits.configured("rpm") * headroom,
-            itpm=limits.configured("itpm") * headroom,
-            otpm=limits.configured("otpm") * headroom,
+            rpm=model.allowed("rpm", limits) * headroom,
+            itpm=model.allowed("itpm", limits) * headroom,
+            otpm=model.allowed("otpm", limits) * headroom,
             money=min(money) if money else None,
         ),
         OVERHEAD_TOKENS,
