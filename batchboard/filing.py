@@ -17,8 +17,9 @@ from django.db.models import Model, Q, QuerySet
 from batchboard import intake, rows, signals
 from batchboard.ingest import IngestError, read_rows
 from batchboard.ingest.profile import Profiler
-from batchboard.models import Preparation, PreparationState, Upload, UploadState
+from batchboard.models import Preparation, PreparationState, QueueSign, Upload, UploadState
 from batchboard.models.lifecycle import decision
+from batchboard.models.queue_sign import FILES
 from batchboard.preparing import Prepared, prepare
 from batchboard.states import MoveRefused
 from dispatch import forecast
@@ -41,10 +42,17 @@ class _Taken(Exception):
 def work_through() -> int:
     """Do all that waits, one piece after another; returns how many."""
     done = 0
+    _sign()
     while _read_one() or _store_one() or _count_one():
         done += 1
+        _sign()
     _clean(rows.now())
     return done
+
+
+def _sign() -> None:
+    """Say that work on files goes on: a process may live, and never take a message again."""
+    QueueSign.objects.note(FILES, rows.now())
 
 
 def _read_one() -> bool:
@@ -210,6 +218,7 @@ def _teller(piece: Upload | Preparation, watchers: list[str]) -> Callable[..., N
         if not mine.update(lease_until=until, **values):
             raise _Taken
         piece.lease_until = until
+        _sign()
         _announce(watchers)
 
     return tell

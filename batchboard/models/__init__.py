@@ -14,6 +14,7 @@ from batchboard.models.event import Event
 from batchboard.models.item import Item, ItemInput
 from batchboard.models.limits import Limits, ModelLimit
 from batchboard.models.preparation import Preparation, PreparationState
+from batchboard.models.queue_sign import QueueSign
 from batchboard.models.reviewing import Review, ReviewState, SampledItem, Verdict
 from batchboard.models.sample import Sample
 from batchboard.models.sign_in_tries import SignInTries
@@ -36,6 +37,7 @@ __all__ = [
     "Preparation",
     "PreparationState",
     "Price",
+    "QueueSign",
     "Review",
     "ReviewState",
     "RunOptions",
