@@ -15,7 +15,7 @@ from batchboard.models.item import Item, ItemInput
 from batchboard.models.limits import Limits, ModelLimit
 from batchboard.models.preparation import Preparation, PreparationState
 from batchboard.models.queue_sign import QueueSign
-from batchboard.models.reviewing import Review, ReviewState, SampledItem, Verdict
+from batchboard.models.review import Review, ReviewState, SampledItem, Verdict
 from batchboard.models.sample import Sample
 from batchboard.models.sign_in_tries import SignInTries
 from batchboard.models.task_type import TaskType, TaskVersion, VersionConflict

@@ -7,6 +7,7 @@ from django.contrib.auth.models import Group
 
 from batchboard.export import FORMATS, export
 from batchboard.models import Batch, Comment, Limits, RunOptions, User
+from batchboard.models.approving import Approving
 from batchboard.models.lifecycle import Lifecycle
 from batchboard.models.reviewing import Reviewing
 from batchboard.roles import NotAllowed, Right, Role, may, require, rights_of
@@ -53,7 +54,7 @@ def test_a_refusal_says_who_may():
 
 VERBS = [
     (owner, name)
-    for owner in (Lifecycle, Reviewing, Limits, User)
+    for owner in (Lifecycle, Reviewing, Approving, Limits, User)
     for name, verb in vars(owner).items()
     if inspect.isfunction(verb)
     and not name.startswith("_")
@@ -78,6 +79,7 @@ def test_a_viewer_is_refused_by_every_verb_in_every_state(owner, name, state):
     subject = {
         Lifecycle: lambda: batch_in(state),
         Reviewing: lambda: batch_in(state),
+        Approving: lambda: batch_in(state),
         Limits: Limits.objects.current,
         User: person,
     }[owner]()

@@ -243,10 +243,10 @@ class TestView:
             assert answer["X-Accel-Buffering"] == "no"
             parts = aiter(answer.streaming_content)
             assert await anext(parts) == b"retry: 1000\n\n"
-            first = b"event: batch-b_one\ndata:\n\nevent: board\ndata:\n\n"
+            first = b"id: 0\nevent: batch-b_one\ndata:\n\nid: 0\nevent: board\ndata:\n\n"
             assert await anext(parts) == first
             hub.tell("b_two")
-            assert await anext(parts) == b"event: board\ndata:\n\n"
+            assert await anext(parts) == b"id: 0\nevent: board\ndata:\n\n"
             leaving = asyncio.ensure_future(anext(parts))
             await asyncio.sleep(0.05)
             leaving.cancel()
@@ -265,7 +265,7 @@ class TestView:
             answer = await client.get("/live?batch=x%0Aevent:%20evil")
             parts = aiter(answer.streaming_content)
             await anext(parts)
-            assert await anext(parts) == b"event: board\ndata:\n\n"
+            assert await anext(parts) == b"id: 0\nevent: board\ndata:\n\n"
             await parts.aclose()
 
         in_loop(test)
