@@ -4,8 +4,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 
+from batchboard.call_shapes import SHAPES, Calls, Pile
 from batchboard.money import dollars
-from batchboard.pricing import Rates, Usage
+from batchboard.pricing import Rates
 
 TOKENS_PER_BYTE = 0.3
 """English prose, code and JSON lie between 0.22 and 0.32 tokens a byte."""
@@ -23,7 +24,12 @@ of 60 to 80 %, which leaves room for calls that are faster than the mean."""
 @dataclass(frozen=True)
 class Work:
     """What is to be sent: bytes of the shared context, and how many items have a prompt of how
-    many bytes. `shared_tokens` and `tokens_per_byte` are None where nothing was counted."""
+    many bytes. `shared_tokens` and `tokens_per_byte` are None where nothing was counted.
+
+    `mode` says how items become calls, `group` how many share one, `cache` how long the shared
+    context is kept in the provider's cache ("" for not at all), and `minimum` the tokens from
+    which the model caches anything. `output_tokens` are an item's, `latency` is a call's.
+    """
 
     sizes: Mapping[int, int]
     shared_bytes: int
@@ -32,11 +38,19 @@ class Work:
     tokens_per_byte: float | None = None
     output_tokens: float | None = None
     latency: float | None = None
-    caches: bool = False
+    cache: str = ""
+    mode: str = "single"
+    group: int = 1
+    minimum: int = 0
 
     @property
     def items(self) -> int:
         return sum(self.sizes.values())
+
+    @property
+    def most_at_once(self) -> int:
+        """Calls that can be in flight together: turns of a conversation follow each other."""
+        return -(-self.items // self.group)
 
 
 @dataclass(frozen=True)
@@ -75,7 +89,6 @@ def estimate(work: Work, rates: Rates, allowed: Allowed, overhead_tokens: int) -
     The worst case counts a byte as a token, which no tokenizer exceeds, and every answer at
     max_tokens: it is what admission reserves.
     """
-    items = work.items
     ratio = work.tokens_per_byte or TOKENS_PER_BYTE
     shared = work.shared_tokens
     if shared is None:
@@ -83,77 +96,81 @@ def estimate(work: Work, rates: Rates, allowed: Allowed, overhead_tokens: int) -
     out_each = work.output_tokens
     if out_each is None:
         out_each = work.max_tokens * OUTPUT_SHARE
-    prompts = round(sum(size * n for size, n in work.sizes.items()) * ratio)
-    expected = _expected(work, rates, shared, ratio, round(out_each))
-    worst = sum(
-        n * rates.worst(
-            work.shared_bytes + size + overhead_tokens, work.max_tokens, writes_cache=work.caches
-        )
-        for size, n in work.sizes.items()
+    pile = Pile(
+        work.sizes, ratio, shared, work.shared_bytes, round(out_each), work.max_tokens,
+        work.cache, work.minimum, work.group,
     )  # fmt: skip
-    counted = prompts + (shared if work.caches else shared * items)
-    latency = work.latency or FIRST_TOKEN_SECONDS + out_each / TOKENS_PER_SECOND
-    seconds, binds = _time(items, counted, out_each * items, latency, allowed)
+    calls = SHAPES[work.mode](pile)
+    caches = work.cache or ("5m" if work.mode == "session" else "")
+    expected = sum(one.count * rates.cost(one.usage) for one in calls)
+    worst = sum(
+        one.count * rates.worst(one.bound + overhead_tokens, one.max_tokens, cache=caches)
+        for one in calls
+    )
+    total = _Total(calls)
+    latency = work.latency
+    if latency is None:
+        latency = FIRST_TOKEN_SECONDS + total.output_each / TOKENS_PER_SECOND
+    at_once = min(allowed.cap, work.most_at_once)
+    seconds, binds = _time(total, latency, at_once, allowed)
     if allowed.money is not None and dollars(expected) > allowed.money:
         binds = "money"
+    per_second = _per_second(total, allowed)
     return Estimate(
         expected=dollars(expected),
         worst=dollars(worst),
         seconds=round(seconds, 1),
         binding_limit=binds,
-        recommended_concurrency=_recommended(items, counted, out_each, latency, allowed),
-        input_tokens=prompts + shared * items,
-        output_tokens=round(out_each * items),
+        recommended_concurrency=_recommended(per_second * latency, at_once),
+        input_tokens=total.prompt,
+        output_tokens=total.output,
         basis=_basis(work),
         latency=latency,
-        seconds_at_best=_time(items, counted, out_each * items, 0.0, allowed)[0] + latency,
-        full_concurrency=_per_second(items, counted, out_each, allowed) * latency,
+        seconds_at_best=_time(total, 0.0, at_once, allowed)[0] + latency,
+        full_concurrency=per_second * latency,
     )
 
 
-def _expected(work: Work, rates: Rates, shared: int, ratio: float, output: int) -> int:
-    total = 0
-    for size, n in work.sizes.items():
-        prompt = round(size * ratio)
-        if work.caches:
-            total += n * rates.cost(Usage(input=prompt, output=output, cache_read=shared))
-        else:
-            total += n * rates.cost(Usage(input=shared + prompt, output=output))
-    if work.caches and work.sizes:
-        total += shared * (rates.cache_write_5m - rates.cache_read)
-    return total
+class _Total:
+    """Sums over all calls; `counted` are the input tokens that count against a limit."""
+
+    def __init__(self, calls: list[Calls]) -> None:
+        self.calls = sum(one.count for one in calls)
+        self.prompt = sum(one.count * one.usage.prompt for one in calls)
+        self.counted = self.prompt - sum(one.count * one.usage.cache_read for one in calls)
+        self.output = sum(one.count * one.usage.output for one in calls)
+
+    @property
+    def counted_each(self) -> float:
+        return self.counted / max(1, self.calls)
+
+    @property
+    def output_each(self) -> float:
+        return self.output / max(1, self.calls)
 
 
-def _time(
-    items: int, input_tokens: float, output_tokens: float, latency: float, allowed: Allowed
-) -> tuple[float, str]:
+def _time(total: _Total, latency: float, at_once: int, allowed: Allowed) -> tuple[float, str]:
     """Seconds, and the limit that makes it so many."""
-    cap = min(allowed.cap, items) or 1
     by_limit = {
-        "cap": items * latency / cap,
-        "rpm": items * 60 / allowed.rpm,
-        "itpm": input_tokens * 60 / allowed.itpm,
-        "otpm": output_tokens * 60 / allowed.otpm,
+        "cap": total.calls * latency / max(1, at_once),
+        "rpm": total.calls * 60 / allowed.rpm,
+        "itpm": total.counted * 60 / allowed.itpm,
+        "otpm": total.output * 60 / allowed.otpm,
     }
     binds = max(by_limit, key=lambda name: by_limit[name])
     return by_limit[binds] + (0 if binds == "cap" else latency), binds
 
 
-def _recommended(
-    items: int, input_tokens: float, output_each: float, latency: float, allowed: Allowed
-) -> int:
-    if not items:
-        return 1
-    per_second = _per_second(items, input_tokens, output_each, allowed)
-    return max(1, min(items, allowed.cap, round(per_second * latency * RECOMMENDED_SHARE)))
+def _recommended(full: float, at_once: int) -> int:
+    return max(1, min(at_once, round(full * RECOMMENDED_SHARE)))
 
 
-def _per_second(items: int, input_tokens: float, output_each: float, allowed: Allowed) -> float:
+def _per_second(total: _Total, allowed: Allowed) -> float:
     """Calls that the rate limits let through in a second."""
     return min(
         allowed.rpm / 60,
-        allowed.itpm / 60 / max(1.0, input_tokens / max(1, items)),
-        allowed.otpm / 60 / max(1.0, output_each),
+        allowed.itpm / 60 / max(1.0, total.counted_each),
+        allowed.otpm / 60 / max(1.0, total.output_each),
     )
 
 

@@ -219,6 +219,8 @@ def _read_options(found: Prepared) -> None:
         deadline=_seconds(found, "deadline", ""),
         sample_size=_whole(found, "sample_size"),
         priority=PRIORITIES.get(fields.get("priority", ""), 0),
+        group_size=_whole(found, "group_size", most=1_000),
+        session_timeout=_seconds(found, "session_timeout", ""),
     )
 
 

@@ -5,7 +5,7 @@ each price holds. Its own arithmetic is not used: it counts cache tokens inside 
 while the provider reports them beside it.
 """
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from datetime import datetime
 from decimal import Decimal
 from functools import lru_cache
@@ -49,6 +49,12 @@ class Rates:
     above: int | None = None
     then: "Rates | None" = None
 
+    def applied(self, usage: Usage) -> "Rates":
+        """The rates that hold for a call with this usage, whatever its size."""
+        if self.then is not None and self.above is not None and usage.prompt > self.above:
+            return self.then
+        return replace(self, above=None, then=None)
+
     def cost(self, usage: Usage) -> int:
         """Units that a call with this usage costs."""
         if self.then is not None and self.above is not None and usage.prompt > self.above:
@@ -61,15 +67,18 @@ class Rates:
             + usage.cache_read * self.cache_read
         )
 
-    def worst(self, prompt_tokens: int, output_tokens: int, *, writes_cache: bool = False) -> int:
-        """Units that a call costs at the most: no token is read from a cache, and with
-        `writes_cache` each is written to one at the dearest rate."""
-        dearest = max(self.input, self.cache_write_5m, self.cache_write_1h)
-        rate = dearest if writes_cache else self.input
+    def write(self, cache: str) -> int:
+        """Units per token written to the cache under the mark `cache`, "5m" or "1h"."""
+        return self.cache_write_1h if cache == "1h" else self.cache_write_5m
+
+    def worst(self, prompt_tokens: int, output_tokens: int, *, cache: str = "") -> int:
+        """Units that a call costs at the most: no token is read from a cache, and with `cache`
+        each is written to one."""
+        rate = max(self.input, self.write(cache)) if cache else self.input
         plain = prompt_tokens * rate + output_tokens * self.output
         if self.then is None:
             return plain
-        above = self.then.worst(prompt_tokens, output_tokens, writes_cache=writes_cache)
+        above = self.then.worst(prompt_tokens, output_tokens, cache=cache)
         return above if self.above is not None and prompt_tokens > self.above else plain
 
     def as_json(self) -> dict[str, Any]:

@@ -8,6 +8,7 @@ than the contract (no property that is not named, for one), so an answer to it c
 """
 
 import json
+import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
@@ -38,6 +39,7 @@ _KINDS = {
     "number": {"minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf"},
 }
 _PLAIN = ("string", "number", "boolean", "null")
+_OLD_REFERENCE = re.compile(r'("\$ref": "#(?:[^"]*(?<!/properties))?)/definitions/')
 _ANY_WAS_ASKED = "anyOf"
 _COMBINING = ("anyOf", "oneOf", "allOf")
 _SHAPING = ("properties", "items", "enum", "const", "$ref")
@@ -105,11 +107,7 @@ def advice(schema: Any, most: int = 4) -> str:
 
 @lru_cache(maxsize=128)
 def _asked(text: str) -> dict[str, Any]:
-    text = text.replace('"$ref": "#/definitions/', '"$ref": "#/$defs/')
-    schema = json.loads(text)
-    if isinstance(schema, dict) and "definitions" in schema:
-        schema["$defs"] = schema.pop("definitions") | schema.get("$defs", {})
-    return anthropic.transform_schema(_plain(schema))
+    return anthropic.transform_schema(_plain(json.loads(_OLD_REFERENCE.sub(r"\1/$defs/", text))))
 
 
 def _plain(written: Any) -> dict[str, Any]:
@@ -118,7 +116,7 @@ def _plain(written: Any) -> dict[str, Any]:
         return {"anyOf": [{"type": kind} for kind in _PLAIN]}
     schema = {name: value for name, value in written.items() if name not in _SILENT}
     kept: dict[str, Any] = {}
-    if isinstance(defs := schema.pop("$defs", None), dict):
+    if defs := schema.pop("definitions", {}) | schema.pop("$defs", {}):
         kept["$defs"] = {name: _plain(part) for name, part in defs.items()}
     kept |= {name: schema.pop(name) for name in ("title", "description") if name in schema}
     kept |= _shape(schema)

@@ -15,6 +15,8 @@ class Part:
     item: int
     key: str
     prompt_bytes: int
+    reserved: int = 0
+    """Its share of what is held for the call."""
 
 
 @dataclass(slots=True)
@@ -40,6 +42,19 @@ class Call:
     parts: list[Part]
     prime: bool = False
     """Whether others wait for this call's answer to begin, because it writes their cache."""
+
+    cache: str = ""
+    """How long what it writes to the provider's cache lives; empty where it writes nothing."""
+
+    salt: str = ""
+    session: int | None = None
+    """The conversation that it is a turn of."""
+
+    context_bytes: int = 0
+    """What the conversation holds already."""
+
+    last: bool = False
+    """Whether no turn of the conversation follows."""
 
 
 @dataclass(slots=True)

@@ -11,10 +11,11 @@ import anthropic
 from django.utils import timezone
 
 from batchboard.estimate import Allowed, Estimate, Work, estimate
-from batchboard.models import Limits, ModelLimit, RunOptions, TaskVersion
+from batchboard.models import Limits, Measured, Mode, ModelLimit, RunOptions, TaskVersion
 from batchboard.task_file import TaskDefinition
 from dispatch.governor import OVERHEAD_TOKENS, price_of
 from dispatch.modes import MODES
+from dispatch.modes.cached import lifetime, minimum_tokens
 from dispatch.modes.single import Single
 from dispatch.modes.work import ItemWork, VersionWork
 from dispatch.provider import count_tokens, make_client
@@ -52,9 +53,8 @@ def forecast(
     version: TaskVersion | None = None,
 ) -> Estimate:
     """The estimate for items of `sizes` (bytes of prompt → how many) under these options."""
-    seen_bytes = counted.bytes + (version.seen_bytes if version else 0)
-    seen_tokens = counted.tokens + (version.seen_input_tokens if version else 0)
-    calls = version.seen_calls if version else 0
+    seen = _seen(version, options.mode)
+    seen_bytes, seen_tokens = counted.bytes + seen.bytes, counted.tokens + seen.input_tokens
     headroom = limits.configured("headroom")
     model = ModelLimit.objects.filter(pk=work.model).first() or ModelLimit(pk=work.model)
     now = timezone.now()
@@ -71,9 +71,12 @@ def forecast(
             max_tokens=work.max_tokens,
             shared_tokens=work.shared_tokens,
             tokens_per_byte=seen_tokens / seen_bytes if seen_bytes else None,
-            output_tokens=version.seen_output_tokens / calls if version and calls else None,
-            latency=version.seen_latency_ms / calls / 1000 if version and calls else None,
-            caches=MODES[options.mode].caches(work),
+            output_tokens=seen.output_tokens / seen.items if seen.items else None,
+            latency=seen.latency_ms / seen.calls / 1000 if seen.calls else None,
+            cache=_cache(work, options, sum(sizes.values())),
+            mode=options.mode,
+            group=options.group,
+            minimum=minimum_tokens(work.model),
         ),
         price_of(work.model, now),
         Allowed(
@@ -85,6 +88,30 @@ def forecast(
         ),
         OVERHEAD_TOKENS,
     )
+
+
+def _cache(work: VersionWork, options: RunOptions, items: int) -> str:
+    """How long the shared context would be kept, as admission decides it."""
+    if items <= options.group or not MODES[options.mode].caches(work):
+        return ""
+    return lifetime(0.0, looks=options.first_look)
+
+
+def _seen(version: TaskVersion | None, mode: str) -> Measured:
+    """What this version measured in this mode; else what holds in any: the tokens of an item, but
+    not how long a call takes that serves several."""
+    rows = [] if version is None else list(Measured.objects.filter(version=version))
+    for row in rows:
+        if row.mode == mode:
+            return row
+    found = Measured()
+    for row in rows:
+        for name in ("items", "bytes", "input_tokens", "output_tokens"):
+            setattr(found, name, getattr(found, name) + getattr(row, name))
+        if Mode.PACKED not in {mode, row.mode}:
+            found.calls += row.calls
+            found.latency_ms += row.latency_ms
+    return found
 
 
 def draft_work(definition: TaskDefinition, shared_tokens: int | None = None) -> VersionWork:

@@ -17,13 +17,16 @@ from django.db import transaction
 
 from batchboard import pricing, rows, signals
 from batchboard.models import Batch, Limits, Price
-from batchboard.money import dollars, units
+from batchboard.money import dollars, share_out, units
 from batchboard.states import BatchState, Block, ItemState, Wait
+from dispatch import conversations
 from dispatch.buckets import WAITS, Need
 from dispatch.calls import Call, Part
-from dispatch.contender import Candidate, Contender, contenders
+from dispatch.contender import Contender, contenders
+from dispatch.conversations import Conversation
 from dispatch.deciding import Deciding
 from dispatch.live import Live
+from dispatch.modes.queued import Queued
 
 GRANT_SECONDS = 10
 """A grant that its worker did not take by then was lost on the way and counts for nothing."""
@@ -37,7 +40,7 @@ MAX_TOKENS = 128_000
 ATTEMPT = (
     "item_id", "batch_id", "worker_id", "price_id", "model", "mode", "call", "slot", "prime",
     "max_tokens", "expected_input", "expected_output", "reserved", "granted_at", "granted_until",
-    "started_at", "outcome", "problem", "request_id",
+    "started_at", "outcome", "problem", "request_id", "cache", "session_id",
 )  # fmt: skip
 
 
@@ -101,7 +104,7 @@ class _Round:
         room = sum(target.room for target in self.targets)
         self.free = min(self.limits.cap_in_force - live.slots, room)
         self.contenders = contenders(live, self.limits, self.now)
-        self.chosen: list[tuple[Call, Candidate]] = []
+        self.chosen: list[tuple[Call, Conversation | None]] = []
         self.result = Admission()
         self.binds = ""
         ceiling = self.limits.configured("budget")
@@ -131,15 +134,15 @@ class _Round:
         if self.free <= 0:
             self._no_slot(contender)
             return False
-        item = contender.next(chunk)
-        if item is None:
+        items = contender.next(chunk)
+        if not items:
             self._nothing_ready(contender)
             return False
         obstacle = contender.obstacle(self.live)
         if obstacle is not None:
             contender.waits = "" if obstacle is Wait.SLOT else obstacle
             return False
-        return self._within_limits(contender, item)
+        return self._within_limits(contender, items)
 
     def _no_slot(self, contender: Contender) -> None:
         if not contender.in_flight:
@@ -153,7 +156,7 @@ class _Round:
             if not contender.in_flight:
                 contender.waits, contender.waits_until = Wait.BACKOFF, due
 
-    def _within_limits(self, contender: Contender, item: Candidate) -> bool:
+    def _within_limits(self, contender: Contender, items: Sequence[Queued]) -> bool:
         buckets = self.made.buckets(contender.work.model)
         if buckets.paused_for:
             contender.waits, contender.waits_until = Wait.PROVIDER_PAUSE, buckets.row.paused_until
@@ -163,42 +166,52 @@ class _Round:
         if rates is None:
             contender.block = Block.UNPRICED, f"No price of {contender.work.model} is known."
             return False
-        need = contender.need(item)
+        need = contender.need(items)
         short = buckets.short_of(need)
         if short is not None:
             kind, seconds = short
             contender.waits = self.binds = WAITS[kind]
             self.result.retry_after(seconds)
             return False
-        call = self._call(contender, item, need, rates)
+        call = self._call(contender, items, need, rates)
         if not self._affordable(contender, call.reserved):
             return False
         call.number = self.made.number()
         buckets.take(need)
-        self._take(contender, call, item)
+        self._take(contender, call)
         return True
 
     def _call(
-        self, contender: Contender, item: Candidate, need: Need, rates: pricing.Rates
+        self, contender: Contender, items: Sequence[Queued], need: Need, rates: pricing.Rates
     ) -> Call:
-        work = contender.work
-        max_tokens = min(MAX_TOKENS, work.max_tokens * 2) if item.widened else work.max_tokens
-        bound = work.shared_bytes + item.prompt_bytes + OVERHEAD_TOKENS
+        work, row = contender.work, contender.row
+        max_tokens = contender.mode.max_tokens(work, len(items))
+        if items[0].widened:
+            max_tokens *= 2
+        max_tokens = min(MAX_TOKENS, max_tokens)
+        bound = contender.bound(items) + OVERHEAD_TOKENS
+        reserved = rates.worst(bound, max_tokens, cache=contender.cache)
+        shares = share_out(reserved, [item.prompt_bytes + max_tokens for item in items])
         return Call(
             number=0,
             worker=max(self.targets, key=lambda target: target.room).worker,
-            batch=contender.row.id,
+            batch=row.id,
             version=work.id,
             model=work.model,
-            mode=contender.row.mode,
+            mode=row.mode,
             max_tokens=max_tokens,
-            timeout=contender.row.item_timeout,
+            timeout=contender.timeout,
             rates=rates,
-            reserved=rates.worst(bound, max_tokens, writes_cache=contender.caches),
+            reserved=reserved,
             expected_input=int(need.input_tokens),
             expected_output=int(need.output_tokens),
-            parts=[Part(0, item.id, item.key, item.prompt_bytes)],
+            parts=[
+                Part(0, item.id, item.key, item.prompt_bytes, share)
+                for item, share in zip(items, shares, strict=True)
+            ],
             prime=contender.alone,
+            cache=contender.cache,
+            salt=row.cache_salt,
         )
 
     def _affordable(self, contender: Contender, reserved: int) -> bool:
@@ -225,15 +238,18 @@ class _Round:
             return False
         return True
 
-    def _take(self, contender: Contender, call: Call, item: Candidate) -> None:
-        contender.take(call.reserved)
+    def _take(self, contender: Contender, call: Call) -> None:
+        going_on = contender.conversations.next() if contender.mode.converses else None
+        if going_on is not None:
+            call.context_bytes, call.last = going_on.bytes, going_on.last
+        contender.take(len(call.parts), call.reserved)
         self.live.reserved += call.reserved
         self.live.by_work[contender.work_key] += 1
         if self.money is not None:
             self.money -= call.reserved
         self.free -= 1
         next(target for target in self.targets if target.worker == call.worker).room -= 1
-        self.chosen.append((call, item))
+        self.chosen.append((call, going_on))
 
     def write(self, *, granted: bool) -> Admission:
         """Write the round down: one statement for each table."""
@@ -245,27 +261,44 @@ class _Round:
         return self.result
 
     def _write_attempts(self, granted: bool) -> None:
+        self._write_conversations()
+        calls = [call for call, _ in self.chosen]
         rows.update_rows(
             "batchboard_item",
             ["state", "due_at", "tries+"],
-            [(item.id, ItemState.RUNNING.value, None, 1) for _, item in self.chosen],
+            [
+                (part.item, ItemState.RUNNING.value, None, 1)
+                for call in calls
+                for part in call.parts
+            ],
         )
         until = self.now + timedelta(seconds=GRANT_SECONDS) if granted else None
         started_at = None if granted else self.now
+        # What belongs to the call as a whole stands with the first of its items.
         inserted = rows.insert_rows(
             "batchboard_attempt",
             ATTEMPT,
             [
-                (item.id, call.batch, call.worker, _price_row(call.model, call.rates), call.model,
-                 call.mode, call.number, 1, call.prime, call.max_tokens, call.expected_input,
-                 call.expected_output, call.reserved, self.now, until, started_at, "", "", "")
-                for call, item in self.chosen
+                (part.item, call.batch, call.worker, _price_row(call.model, call.rates), call.model,
+                 call.mode, call.number, int(first), call.prime, call.max_tokens,
+                 call.expected_input if first else 0, call.expected_output if first else 0,
+                 part.reserved, self.now, until, started_at, "", "", "", call.cache, call.session)
+                for call in calls
+                for part, first in zip(call.parts, _first_of(call), strict=True)
             ],
-            returning="id, call",
+            returning="id, item_id",
         )  # fmt: skip
-        ids = {call: attempt for attempt, call in inserted}
-        for call, _ in self.chosen:
-            call.parts[0].attempt = ids[call.number]
+        ids = {item: attempt for attempt, item in inserted}
+        for call in calls:
+            for part in call.parts:
+                part.attempt = ids[part.item]
+
+    def _write_conversations(self) -> None:
+        begun = [(call.batch, one) for call, one in self.chosen if one and one.id is None]
+        if begun:
+            conversations.write(begun, self.now)
+        for call, one in self.chosen:
+            call.session = one.id if one else None
 
     def _write_batches(self) -> None:
         moved = [
@@ -286,6 +319,10 @@ class _Round:
                     waits_for=waits, waits_until=contender.waits_until
                 )
                 transaction.on_commit(partial(signals.announce_batch, row.public_id))
+
+
+def _first_of(call: Call) -> list[bool]:
+    return [number == 0 for number in range(len(call.parts))]
 
 
 def _price_row(model: str, rates: pricing.Rates) -> int:

@@ -7,22 +7,24 @@ from batchboard import rows
 from batchboard.models import Limits
 
 COUNT = (
-    "SELECT a.batch_id, a.worker_id, b.version_id, a.mode, SUM(a.slot), SUM(a.reserved), MIN(a.id)"
+    "SELECT a.batch_id, a.worker_id, b.version_id, a.mode, b.cache_salt, SUM(a.slot),"
+    " SUM(a.reserved), MIN(a.id)"
     " FROM batchboard_attempt a JOIN batchboard_batch b ON b.id = a.batch_id"
     " WHERE a.ended_at IS NULL AND a.id >= %s"
-    " GROUP BY a.batch_id, a.worker_id, b.version_id, a.mode"
+    " GROUP BY a.batch_id, a.worker_id, b.version_id, a.mode, b.cache_salt"
 )
 
 
 @dataclass(slots=True)
 class Live:
-    """Slots in use and money held (units): in all, by batch, by worker, by version and mode."""
+    """Slots in use and money held (units): in all, by batch, by worker, and by what shares
+    a cache: version, mode and salt."""
 
     slots: int = 0
     reserved: int = 0
     by_batch: dict[int, int] = field(default_factory=lambda: defaultdict(int))
     by_worker: dict[int, int] = field(default_factory=lambda: defaultdict(int))
-    by_work: dict[tuple[int, str], int] = field(default_factory=lambda: defaultdict(int))
+    by_work: dict[tuple[int, str, str], int] = field(default_factory=lambda: defaultdict(int))
     reserved_by_batch: dict[int, int] = field(default_factory=lambda: defaultdict(int))
 
 
@@ -31,7 +33,7 @@ def count_live(limits: Limits) -> Live:
     that the index of live attempts is not walked over what ended long ago."""
     live = Live()
     oldest = None
-    for batch, worker, version, mode, slot_sum, reserved_sum, first in rows.execute(
+    for batch, worker, version, mode, salt, slot_sum, reserved_sum, first in rows.execute(
         COUNT, [limits.oldest_live]
     ):
         # PostgreSQL sums whole numbers as decimals.
@@ -40,7 +42,7 @@ def count_live(limits: Limits) -> Live:
         live.reserved += reserved
         live.by_batch[batch] += slots
         live.by_worker[worker] += slots
-        live.by_work[version, mode] += slots
+        live.by_work[version, mode, salt] += slots
         live.reserved_by_batch[batch] += reserved
         oldest = first if oldest is None else min(oldest, first)
     if oldest is not None:

@@ -14,6 +14,7 @@ class Outcome(StrEnum):
     NETWORK = "network"  # the connection failed or broke
     TIMEOUT = "timeout"  # our own limit on one call
     CONTRACT = "contract"  # not JSON, or not what the schema says
+    MISSING = "missing"  # the answer to several items holds none, or no single one, for it
     TRUNCATED = "truncated"  # cut off at max_tokens
     REFUSED = "refused"  # the model declined
     INVALID = "invalid"  # 400 or 413: the same again would fail again
@@ -71,6 +72,9 @@ ROUTES: Mapping[Outcome, Route] = {
     ),
     Outcome.CONTRACT: Route(
         Action.AGAIN, "Regenerated once.", times=1, share=frozenset({Outcome.CONTRACT})
+    ),
+    Outcome.MISSING: Route(
+        Action.AGAIN, "Once more in a call of its own.", times=1, share=frozenset({Outcome.MISSING})
     ),
     Outcome.TRUNCATED: Route(
         Action.AGAIN,

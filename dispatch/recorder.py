@@ -20,9 +20,9 @@ from batchboard.models.limits import month_of
 from batchboard.money import dollars, share_out
 from batchboard.pricing import Usage
 from batchboard.states import UNFINISHED_BATCH, Block, ItemState
-from dispatch import adaptive, governor
+from dispatch import adaptive, conversations, governor
 from dispatch.buckets import Need
-from dispatch.calls import Began, Finished, Part, PartReply
+from dispatch.calls import Began, Call, Finished, Part, PartReply
 from dispatch.deciding import Deciding, deciding
 from dispatch.live import count_live
 from dispatch.modes.cached import LIFETIME_SECONDS, MARGIN_SECONDS
@@ -49,8 +49,9 @@ SPEND = (
     " unknown = batchboard_spend.unknown + excluded.unknown"
 )
 WARM = (
-    "UPDATE batchboard_taskversion SET cache_warm_until = %s"
-    " WHERE id = %s AND (cache_warm_until IS NULL OR cache_warm_until < %s)"
+    "INSERT INTO batchboard_warmcache (version_id, mode, salt, warm_until) VALUES (%s, %s, %s, %s)"
+    " ON CONFLICT (version_id, mode, salt) DO UPDATE SET warm_until = excluded.warm_until"
+    " WHERE batchboard_warmcache.warm_until < excluded.warm_until"
 )
 ATTEMPT = (
     "outcome", "problem", "status", "request_id", "input_tokens", "output_tokens",
@@ -65,9 +66,15 @@ BATCH = (
     "succeeded+", "dead+", "cancelled+", "cost+", "unknown_cost+", "input_tokens+",
     "output_tokens+", "cache_write_tokens+", "cache_read_tokens+",
 )  # fmt: skip
-VERSION = (
-    "seen_calls+", "seen_bytes+", "seen_input_tokens+", "seen_output_tokens+", "seen_latency_ms+",
-)  # fmt: skip
+MEASURED = (
+    "INSERT INTO batchboard_measured AS m (version_id, mode, calls, items, bytes, input_tokens,"
+    " output_tokens, latency_ms) VALUES (%s, %s, %s, %s, %s, %s, %s, %s)"
+    " ON CONFLICT (version_id, mode) DO UPDATE SET calls = m.calls + excluded.calls,"
+    " items = m.items + excluded.items, bytes = m.bytes + excluded.bytes,"
+    " input_tokens = m.input_tokens + excluded.input_tokens,"
+    " output_tokens = m.output_tokens + excluded.output_tokens,"
+    " latency_ms = m.latency_ms + excluded.latency_ms"
+)
 
 
 class Fenced(Exception):
@@ -118,14 +125,14 @@ def settle(worker: int, events: Sequence[Finished | Began], *, admits: bool) -> 
             raise Fenced
         for event in events:
             if isinstance(event, Began):
-                _warm(event.call.version, made.now)
+                _warm(event.call, made.now)
         ended = _end_attempts([part for one in finished for part in _parts(one)], worker, made.now)
         live = count_live(made.limits)
         if ended:
             touched = _settle(ended, made, live.slots)
         admission = governor.Admission()
         if admits:
-            adaptive.grow(made.limits, live.slots + len(ended))
+            adaptive.grow(made.limits, live.slots + len(_calls(ended)))
             room = governor.fair_room(made.limits, live, worker, alive)
             admission = governor.admit(made, [governor.Target(worker, room)], live, granted=False)
     for one in ended:
@@ -138,22 +145,29 @@ def settle(worker: int, events: Sequence[Finished | Began], *, admits: bool) -> 
 
 
 def _parts(finished: Finished) -> list[Ended]:
-    """Share a call's tokens and cost out among its items, to the last unit."""
-    usage, count = finished.reply.usage, len(finished.parts)
+    """Share a call's tokens out among its items, to the last one: what was sent by the size of
+    each prompt and an equal part of what all share, the answer by what each got of it. Costs
+    follow from the tokens, and so add up to what the call costs."""
+    call, usage, count = finished.call, finished.reply.usage, len(finished.parts)
     shares: list[Usage | None] = [None] * count
     costs: list[int | None] = [None] * count
     if usage is not None and count == 1:
-        shares, costs = [usage], [finished.call.rates.cost(usage)]
+        shares, costs = [usage], [call.rates.cost(usage)]
     elif usage is not None:
-        even = [1] * count
-        kinds = (usage.input, usage.output, usage.cache_write_5m, usage.cache_write_1h,
-                 usage.cache_read)  # fmt: skip
-        columns = [share_out(tokens, even) for tokens in kinds]
-        shares = [Usage(*share) for share in zip(*columns, strict=True)]
-        costs = list(share_out(finished.call.rates.cost(usage), even))
+        shared = work_of(call.version).shared_bytes // count + 1
+        sent = [part.prompt_bytes + shared for part in call.parts]
+        got = [len(part.text or "") + 1 for part in finished.parts]
+        by_kind = [
+            share_out(usage.input, sent), share_out(usage.output, got),
+            share_out(usage.cache_write_5m, sent), share_out(usage.cache_write_1h, sent),
+            share_out(usage.cache_read, sent),
+        ]  # fmt: skip
+        each = [Usage(*share) for share in zip(*by_kind, strict=True)]
+        applied = call.rates.applied(usage)
+        shares, costs = list(each), [applied.cost(share) for share in each]
     return [
         Ended(finished, *columns)
-        for columns in zip(finished.call.parts, finished.parts, shares, costs, strict=True)
+        for columns in zip(call.parts, finished.parts, shares, costs, strict=True)
     ]
 
 
@@ -188,7 +202,8 @@ def _settle(ended: list[Ended], made: Deciding, in_flight: int) -> list[tuple[st
     _store_answers(ended)
     _move_items(ended, made.now)
     changed = _count(ended, made.now)
-    _settle_limits(ended, made, in_flight + len(ended))
+    _settle_limits(_calls(ended), made, in_flight)
+    _converse(ended, made.now)
     _measure(ended)
     _block(ended)
     return changed
@@ -258,7 +273,7 @@ def _count(ended: list[Ended], now: datetime) -> list[tuple[str, str, bool]]:
     known = unknown = 0
     for part in ended:
         used, action = part.used, part.decision.action
-        bound = part.finished.call.reserved if part.cost is None else 0
+        bound = part.part.reserved if part.cost is None else 0
         known += part.cost or 0
         unknown += bound
         added = (
@@ -280,13 +295,11 @@ def _count(ended: list[Ended], now: datetime) -> list[tuple[str, str, bool]]:
     return [(public_id, state, sum(done) >= total) for public_id, state, *done, total in changed]
 
 
-def _settle_limits(ended: list[Ended], made: Deciding, in_flight: int) -> None:
+def _settle_limits(finished: list[Finished], made: Deciding, in_flight: int) -> None:
     """Correct the token buckets by what was really used, and answer to rate limits."""
-    by_model: dict[str, list[Finished]] = {}
-    for part in ended:
-        calls = by_model.setdefault(part.finished.call.model, [])
-        if not calls or calls[-1] is not part.finished:
-            calls.append(part.finished)
+    by_model: dict[str, list[Finished]] = defaultdict(list)
+    for one in finished:
+        by_model[one.call.model].append(one)
     for model, calls in by_model.items():
         buckets = made.buckets(model)
         for one in calls:
@@ -299,33 +312,52 @@ def _settle_limits(ended: list[Ended], made: Deciding, in_flight: int) -> None:
                 )  # fmt: skip
                 buckets.generated(usage.output)
             buckets.learn(one.reply.told, provider_now())
-        adaptive.answer(made.limits, buckets, calls, in_flight)
+        adaptive.answer(made.limits, buckets, calls, in_flight + len(finished))
+
+
+def _calls(ended: list[Ended]) -> list[Finished]:
+    """The calls that these attempts are parts of, each once."""
+    return list({part.finished.call.number: part.finished for part in ended}.values())
 
 
 def _measure(ended: list[Ended]) -> None:
-    """Let versions learn from calls that were answered: what estimates start from."""
-    by_version: dict[int, list[Ended]] = defaultdict(list)
+    """Learn from calls that were answered: what estimates start from, and what is cached now."""
+    sums: dict[tuple[int, str], list[int]] = defaultdict(lambda: [0] * 6)
+    warm: dict[tuple[int, str, str], tuple[Call, datetime]] = {}
+    for one in _calls(ended):
+        call, usage = one.call, one.reply.usage
+        if usage is None or not usage.output:
+            continue
+        sent = sum(part.prompt_bytes for part in call.parts)
+        size = work_of(call.version).shared_bytes + call.context_bytes + sent
+        added = (1, len(call.parts), size, usage.prompt, usage.output,
+                 round(one.reply.latency * 1000))  # fmt: skip
+        totals = sums[call.version, call.mode]
+        for index, value in enumerate(added):
+            totals[index] += value
+        if call.cache and (usage.cache_read or usage.cache_write_5m or usage.cache_write_1h):
+            key = call.version, call.mode, call.salt
+            if key not in warm or warm[key][1] < one.started_at:
+                warm[key] = call, one.started_at
+    for (version, mode), totals in sums.items():
+        rows.execute(MEASURED, [version, mode, *totals])
+    for call, began in warm.values():
+        _warm(call, began)
+
+
+def _warm(call: Call, used_at: datetime) -> None:
+    """What `call` and its like share was written or read at `used_at`, and lives anew."""
+    until = used_at + timedelta(seconds=LIFETIME_SECONDS[call.cache] - MARGIN_SECONDS)
+    rows.execute(WARM, [call.version, call.mode, call.salt, until])
+
+
+def _converse(ended: list[Ended], now: datetime) -> None:
+    """What succeeded in a conversation is part of it from now on."""
     for part in ended:
-        if part.used.output:
-            by_version[part.finished.call.version].append(part)
-    values = []
-    for version, parts in by_version.items():
-        shared = work_of(version).shared_bytes
-        values.append(
-            (version, len(parts), sum(part.part.prompt_bytes + shared for part in parts),
-             sum(part.used.prompt for part in parts), sum(part.used.output for part in parts),
-             sum(part.latency_ms for part in parts))
-        )  # fmt: skip
-        cached = [p for p in parts if p.used.cache_read or p.used.cache_write_5m]
-        if cached:
-            _warm(version, max(part.finished.started_at for part in cached))
-    rows.update_rows("batchboard_taskversion", VERSION, values)
-
-
-def _warm(version: int, used_at: datetime) -> None:
-    """The version's shared context was written or read at `used_at`, which starts its life anew."""
-    until = used_at + timedelta(seconds=LIFETIME_SECONDS - MARGIN_SECONDS)
-    rows.execute(WARM, [until, version, until])
+        session = part.finished.call.session
+        if session is not None and part.decision.action is Action.SUCCEED:
+            size = part.part.prompt_bytes + len((part.reply.text or "").encode(errors="replace"))
+            conversations.took(session, part.used.prompt + part.used.output, size, now)
 
 
 def _block(ended: list[Ended]) -> None:

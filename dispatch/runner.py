@@ -17,7 +17,7 @@ import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from typing import Any
+from typing import Any, TypeAlias
 
 import anthropic
 import uvloop
@@ -31,8 +31,9 @@ from batchboard.pricing import Usage
 from batchboard.states import BatchState
 from dispatch import governor, recorder
 from dispatch.calls import Began, Call, Finished, Part, PartReply, Reply
+from dispatch.conversations import turns_of
 from dispatch.modes import MODES
-from dispatch.modes.work import ItemWork
+from dispatch.modes.work import Framing, ItemWork, VersionWork
 from dispatch.outcome import Outcome
 from dispatch.provider import ask, make_client
 from dispatch.provider_identity import provider_now
@@ -54,6 +55,9 @@ DATABASE_ERRORS = (OperationalError, InterfaceError)
 """The database is away, and will be back; any other of its errors is a fault of what was asked."""
 
 AWAY_SECONDS = 0.5
+
+Ready: TypeAlias = tuple[Call, VersionWork, list[ItemWork], Framing]
+"""A call with all that its request is made of."""
 
 
 @dataclass(slots=True)
@@ -133,12 +137,11 @@ class Runner:
         # Those of this moment alone: the same message may come twice, and none is begun twice.
         begun = Attempt.objects.live().filter(grant=grant, worker=lease.worker, started_at=now)
         try:
-            calls = [_call_of(attempt) for attempt in begun.select_related("batch", "item")]
-            self._begin(calls)
+            self._begin(_calls_of(begun.select_related("batch", "item", "session")))
         except Exception:
             self._give_up("A grant could not be begun.")
             raise
-        return len(calls)
+        return len(begun)
 
     def consumed(self) -> None:
         """A message came off this worker's queue, which proves that it can."""
@@ -153,31 +156,35 @@ class Runner:
 
     def _begin(self, calls: Iterable[Call]) -> None:
         """Fetch what the calls need to know, and hand them to the event loop."""
-        ready = []
+        ready: list[Ready] = []
         calls = list(calls)
         data = dict(
             ItemInput.objects.filter(
                 pk__in=[part.item for call in calls for part in call.parts]
             ).values_list("pk", "data")
         )
+        turns = turns_of([call.session for call in calls if call.session is not None])
         for call in calls:
-            work = work_of(call.version)
+            history = () if call.session is None else tuple(turns[call.session])
+            framing = Framing(call.cache, call.salt, history, call.last)
             items = [ItemWork(part.key, data[part.item]) for part in call.parts]
-            ready.append((call, work, items))
+            ready.append((call, work_of(call.version), items, framing))
         if ready:
             self._loop.call_soon_threadsafe(self._spawn, ready)
 
-    def _spawn(self, ready: list[tuple[Call, Any, list[ItemWork]]]) -> None:
-        for call, work, items in ready:
-            task = self._loop.create_task(self._call(call, work, items))
+    def _spawn(self, ready: list[Ready]) -> None:
+        for call, work, items, framing in ready:
+            task = self._loop.create_task(self._call(call, work, items, framing))
             self._tasks[call.number] = call, task
 
-    async def _call(self, call: Call, work: Any, items: list[ItemWork]) -> None:
+    async def _call(
+        self, call: Call, work: VersionWork, items: list[ItemWork], framing: Framing
+    ) -> None:
         """One call: request, answer, what it means for each item, and on to the recorder."""
         started_at = datetime.now(UTC)
         mode = MODES[call.mode]
         try:
-            request = mode.request(work, items, call.max_tokens)
+            request = mode.request(work, items, call.max_tokens, framing)
             lease = self.lease
             if self._client is None:
                 self._client = make_client()
@@ -353,24 +360,43 @@ def _ended_early(cancelled: asyncio.CancelledError) -> Reply:
     return Reply(Outcome.LOST, why)
 
 
-def _call_of(attempt: Attempt) -> Call:
-    batch = attempt.batch
-    assert attempt.worker_id is not None
+def _calls_of(attempts: Iterable[Attempt]) -> list[Call]:
+    """The calls that these attempts are, with all of the items that share one."""
+    by_call: dict[int, list[Attempt]] = {}
+    for attempt in attempts:
+        by_call.setdefault(attempt.call, []).append(attempt)
+    return [_call_of(parts) for parts in by_call.values()]
+
+
+def _call_of(attempts: list[Attempt]) -> Call:
+    first, session = attempts[0], attempts[0].session
+    assert first.worker_id is not None
+    seconds: float = first.batch.item_timeout
+    if session is not None:
+        seconds = min(seconds, (session.ends_at - first.granted_at).total_seconds())
     return Call(
-        number=attempt.call,
-        worker=attempt.worker_id,
-        batch=batch.pk,
-        version=batch.version_id,
-        model=attempt.model,
-        mode=attempt.mode,
-        max_tokens=attempt.max_tokens,
-        timeout=batch.item_timeout,
-        rates=governor.price_of(attempt.model, attempt.granted_at),
-        reserved=units(attempt.reserved),
-        expected_input=attempt.expected_input,
-        expected_output=attempt.expected_output,
-        parts=[Part(attempt.pk, attempt.item_id, attempt.item.key, attempt.item.prompt_bytes)],
-        prime=attempt.prime,
+        number=first.call,
+        worker=first.worker_id,
+        batch=first.batch_id,
+        version=first.batch.version_id,
+        model=first.model,
+        mode=first.mode,
+        max_tokens=first.max_tokens,
+        timeout=seconds,
+        rates=governor.price_of(first.model, first.granted_at),
+        reserved=sum(units(attempt.reserved) for attempt in attempts),
+        expected_input=sum(attempt.expected_input for attempt in attempts),
+        expected_output=sum(attempt.expected_output for attempt in attempts),
+        parts=[
+            Part(one.pk, one.item_id, one.item.key, one.item.prompt_bytes, units(one.reserved))
+            for one in attempts
+        ],
+        prime=first.prime,
+        cache=first.cache,
+        salt=first.batch.cache_salt,
+        session=first.session_id,
+        context_bytes=session.bytes if session else 0,
+        last=session is not None and session.items + 1 >= session.most_items,
     )
 
 

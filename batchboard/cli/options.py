@@ -11,6 +11,12 @@ def add_run_options(parser: argparse.ArgumentParser) -> None:
                         help="at most N calls of this batch in flight")  # fmt: skip
     parser.add_argument("--schedule", choices=Schedule.values, default=Schedule.WINDOW)
     parser.add_argument("--mode", choices=Mode.values, default=Mode.CACHED)
+    parser.add_argument("--group-size", type=_at_least(1), metavar="K",
+                        help="items of one packed call, or of one session")  # fmt: skip
+    parser.add_argument("--session-timeout", type=_at_least(1), metavar="S",
+                        help="seconds for a session as a whole")  # fmt: skip
+    parser.add_argument("--session-tokens", type=_at_least(1), metavar="N",
+                        help="context after which a new session starts")  # fmt: skip
     parser.add_argument("--first-look", action="store_true",
                         help="stop after the first N items until somebody looked")  # fmt: skip
     parser.add_argument("--budget", type=_dollars, metavar="USD")
@@ -36,6 +42,9 @@ def run_options(namespace: dict[str, object]) -> RunOptions:
         sample_size=namespace["sample"],  # type: ignore[arg-type]
         allowed_bad=namespace["allowed_bad"],  # type: ignore[arg-type]
         priority=namespace["priority"],  # type: ignore[arg-type]
+        group_size=namespace["group_size"],  # type: ignore[arg-type]
+        session_timeout=namespace["session_timeout"],  # type: ignore[arg-type]
+        session_tokens=namespace["session_tokens"],  # type: ignore[arg-type]
     )
 
 

@@ -13,10 +13,12 @@ from batchboard.models.comment import Comment
 from batchboard.models.event import Event
 from batchboard.models.item import Item, ItemInput
 from batchboard.models.limits import Limits, ModelLimit
+from batchboard.models.measured import Measured, WarmCache
 from batchboard.models.preparation import Preparation, PreparationState
 from batchboard.models.queue_sign import QueueSign
 from batchboard.models.review import Review, ReviewState, SampledItem, Verdict
 from batchboard.models.sample import Sample
+from batchboard.models.session import Session
 from batchboard.models.sign_in_tries import SignInTries
 from batchboard.models.task_type import TaskType, TaskVersion, VersionConflict
 from batchboard.models.upload import Upload, UploadChunk, UploadState, UploadTooLarge
@@ -31,6 +33,7 @@ __all__ = [
     "Item",
     "ItemInput",
     "Limits",
+    "Measured",
     "Mode",
     "ModelLimit",
     "NewItem",
@@ -44,6 +47,7 @@ __all__ = [
     "Sample",
     "SampledItem",
     "Schedule",
+    "Session",
     "SignInTries",
     "Spend",
     "TaskType",
@@ -55,6 +59,7 @@ __all__ = [
     "User",
     "Verdict",
     "VersionConflict",
+    "WarmCache",
     "Worker",
     "suggested_deadline",
 ]

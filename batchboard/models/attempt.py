@@ -69,7 +69,11 @@ class Attempt(models.Model):
     call = models.PositiveBigIntegerField(help_text="Attempts of one provider request share it.")
     slot = models.PositiveSmallIntegerField(default=1)
     grant = models.PositiveBigIntegerField(null=True)
+    session = models.ForeignKey(
+        "Session", models.SET_NULL, null=True, related_name="turns", db_index=False
+    )
     prime = models.BooleanField(default=False, help_text="Others wait for its answer to begin.")
+    cache = models.CharField(max_length=2, blank=True, help_text="How long what it writes lives.")
     max_tokens = models.PositiveIntegerField()
     expected_input = models.PositiveIntegerField(default=0)
     expected_output = models.PositiveIntegerField(default=0)
@@ -102,6 +106,9 @@ class Attempt(models.Model):
         indexes = [
             models.Index(fields=["id"], condition=Q(ended_at__isnull=True), name="attempt_live"),
             models.Index(fields=["batch", "ended_at"], name="attempt_by_end"),
+            models.Index(
+                fields=["session"], condition=Q(session__isnull=False), name="attempt_of_session"
+            ),
             models.Index(
                 fields=["batch", "outcome"],
                 condition=Q(ended_at__isnull=False) & ~Q(outcome="ok"),

@@ -42,11 +42,24 @@ class Schedule(models.TextChoices):
 class Mode(models.TextChoices):
     SINGLE = "single", "every item a call of its own, nothing shared"
     CACHED = "cached", "a call per item, the shared context cached"
+    SESSION = "session", "one conversation works through several items in turn"
+    PACKED = "packed", "several items in one call"
+
+
+GROUP_SIZES = {Mode.SESSION: 8, Mode.PACKED: 5}
+"""Items of a conversation, and of a call, where a batch does not say how many."""
+
+SESSION_SECONDS = 900
+SESSION_TOKENS = 50_000
 
 
 @dataclass(frozen=True)
 class RunOptions:
-    """How a batch is to run. Seconds, dollars, items; None means: no limit of its own."""
+    """How a batch is to run. Seconds, dollars, items; None means: no limit of its own.
+
+    `group_size` is how many items a packed call holds, or a session works through at the most;
+    `session_timeout` and `session_tokens` bound a session as a whole. None is the mode's usual.
+    """
 
     schedule: str = Schedule.WINDOW
     mode: str = Mode.CACHED
@@ -58,11 +71,32 @@ class RunOptions:
     sample_size: int | None = None
     allowed_bad: int = 0
     priority: int = 0
+    group_size: int | None = None
+    session_timeout: int | None = None
+    session_tokens: int | None = None
+
+    @property
+    def group(self) -> int:
+        """Items that share a call or a conversation; 1 where each goes by itself."""
+        return group_size(self.mode, self.group_size)
 
     @classmethod
     def of(cls, batch: "Batch") -> "RunOptions":
         """How `batch` ran, for another that is to run like it."""
         return cls(**{field.name: getattr(batch, field.name) for field in fields(cls)})
+
+
+def mode_words(mode: str, group: int) -> str:
+    """A request mode with what belongs to it: "packed, k 5", "session, S 8", "cached"."""
+    sign = {Mode.PACKED: "k", Mode.SESSION: "S"}.get(Mode(mode))
+    words = mode.replace("_", " ")
+    return f"{words}, {sign} {group}" if sign else words
+
+
+def group_size(mode: str, chosen: int | None) -> int:
+    """Items that share a call or a conversation in `mode`, of which `chosen` were asked for."""
+    usual = GROUP_SIZES.get(Mode(mode), 1)
+    return usual if chosen is None or usual == 1 else chosen
 
 
 class BatchQuerySet(models.QuerySet["Batch"]):
@@ -153,6 +187,16 @@ class Batch(Arriving, Lifecycle, Reviewing, Changing, models.Model):
 
     schedule = models.CharField(max_length=10, choices=Schedule, default=Schedule.WINDOW)
     mode = models.CharField(max_length=20, choices=Mode, default=Mode.CACHED)
+    group_size = models.PositiveIntegerField(
+        null=True, help_text="Items of one packed call, or of one session."
+    )
+    session_timeout = models.PositiveIntegerField(null=True, help_text="Seconds for one session.")
+    session_tokens = models.PositiveIntegerField(
+        null=True, help_text="Tokens of a session's context after which a new one starts."
+    )
+    cache_salt = models.CharField(
+        max_length=20, blank=True, help_text="Sent first, so that no other batch shares its cache."
+    )
     concurrency = models.PositiveIntegerField(null=True, validators=[MinValueValidator(1)])
     first_look = models.BooleanField(default=False)
     looked = models.BooleanField(default=False)
@@ -214,6 +258,11 @@ class Batch(Arriving, Lifecycle, Reviewing, Changing, models.Model):
 
     def __str__(self) -> str:
         return self.name
+
+    @property
+    def mode_words(self) -> str:
+        """How its items become calls, in a word or three."""
+        return mode_words(self.mode, group_size(self.mode, self.group_size))
 
     @property
     def ended(self) -> int:

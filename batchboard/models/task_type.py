@@ -63,10 +63,7 @@ class TaskVersionManager(models.Manager["TaskVersion"]):
 
 
 class TaskVersion(models.Model):
-    """What a batch runs: model, shared context, prompt, contract; fixed once it exists.
-
-    The `seen_` counters are what calls of this version measured so far; estimates start from them.
-    """
+    """What a batch runs: model, shared context, prompt, contract; fixed once it exists."""
 
     task_type = models.ForeignKey(TaskType, models.PROTECT, related_name="versions")
     number = models.PositiveIntegerField()
@@ -81,17 +78,11 @@ class TaskVersion(models.Model):
     created_by = models.ForeignKey(settings.AUTH_USER_MODEL, models.PROTECT, null=True)
     created_at = models.DateTimeField(auto_now_add=True)
 
-    seen_calls = models.PositiveBigIntegerField(default=0)
-    seen_bytes = models.PositiveBigIntegerField(default=0)
-    seen_input_tokens = models.PositiveBigIntegerField(default=0)
-    seen_output_tokens = models.PositiveBigIntegerField(default=0)
-    seen_latency_ms = models.PositiveBigIntegerField(default=0)
     shared_tokens = models.PositiveIntegerField(
         null=True, help_text="What the provider counts for the shared context."
     )
     counted_bytes = models.PositiveBigIntegerField(default=0)
     counted_tokens = models.PositiveBigIntegerField(default=0)
-    cache_warm_until = models.DateTimeField(null=True)
 
     objects = TaskVersionManager()
 

@@ -5,28 +5,42 @@ recorder treat all of them alike.
 """
 
 from collections.abc import Mapping, Sequence
-from datetime import datetime
 from typing import Any, Protocol
 
 from dispatch.calls import Call, PartReply, Reply
-from dispatch.modes import cached, single
-from dispatch.modes.work import ItemWork, VersionWork
+from dispatch.modes.cached import Cached
+from dispatch.modes.packed import Packed
+from dispatch.modes.queued import Queued
+from dispatch.modes.session import Session
+from dispatch.modes.single import Single
+from dispatch.modes.work import Framing, ItemWork, VersionWork
 
 
 class RequestMode(Protocol):
     """One way to turn items into calls."""
 
-    def items_per_call(self) -> int:
-        """How many items one call serves at the most."""
+    converses: bool
+    """Whether a call is a turn of a conversation that goes on with the next item."""
+
+    def together(self, version: VersionWork, line: Sequence[Queued], most: int) -> int:
+        """How many of the items first in line share the next call: at least one, and at most
+        `most`."""
+
+    def max_tokens(self, version: VersionWork, items: int) -> int:
+        """Output tokens that a call for so many items may take."""
+
+    def weight(self, prompt_bytes: int, items: int) -> int:
+        """The most bytes that items with prompts of so many bytes add to a call."""
 
     def caches(self, version: VersionWork) -> bool:
-        """Whether calls of this version write to and read from the provider's cache."""
-
-    def alone(self, version: VersionWork, warm_until: datetime | None, now: datetime) -> bool:
-        """Whether the next call must go alone until its answer begins."""
+        """Whether the shared context is written to the provider's cache, and read by the rest."""
 
     def request(
-        self, version: VersionWork, items: Sequence[ItemWork], max_tokens: int
+        self,
+        version: VersionWork,
+        items: Sequence[ItemWork],
+        max_tokens: int,
+        framing: Framing,
     ) -> dict[str, Any]:
         """The arguments of the provider's messages.create for one call."""
 
@@ -36,4 +50,9 @@ class RequestMode(Protocol):
         """What the answer means for each item, in the order of `items`."""
 
 
-MODES: Mapping[str, RequestMode] = {"single": single.Single(), "cached": cached.Cached()}
+MODES: Mapping[str, RequestMode] = {
+    "single": Single(),
+    "cached": Cached(),
+    "session": Session(),
+    "packed": Packed(),
+}

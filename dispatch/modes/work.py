@@ -14,6 +14,29 @@ class ItemWork:
     data: dict[str, Any]
 
 
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """What a conversation holds already: an item's row, and what came back for it."""
+
+    data: dict[str, Any]
+    reply: str
+
+
+@dataclass(frozen=True, slots=True)
+class Framing:
+    """What surrounds the items of one call.
+
+    `cache` is how long the provider is to keep what the call writes ("5m" or "1h"), and empty
+    where nothing is to be cached. `salt` is sent before everything else. `history` holds the
+    earlier turns of the conversation, and `last` says that no turn will follow.
+    """
+
+    cache: str = ""
+    salt: str = ""
+    history: tuple[Turn, ...] = ()
+    last: bool = False
+
+
 @dataclass(frozen=True)
 class VersionWork:
     """A task type version as calls need it. It never changes, so a process keeps it."""

@@ -10,6 +10,7 @@ from typing import Any
 from .errors import invalid
 from .fault import Fault
 from .options import Options
+from .packed import elements, entry_schema, packed_text
 from .prompt import Prompt, schema_of
 from .schema_values import SchemaValues, free_strings
 from .tokens import BYTES_PER_TOKEN, text_tokens
@@ -37,15 +38,48 @@ def answer_to(
         return Answer("", 0, "max_tokens")
     if fault is Fault.REFUSAL:
         return Answer("I cannot help with that.", 6, "refusal")
-    text = _given(prompt.last_text, options)
-    if text is None:
-        random = _random(options.seed, prompt.item)
-        text = _text(schema_of(body), random, options.output_tokens)
+    schema = schema_of(body)
+    result, found = entry_schema(schema), elements(prompt.last_text)
+    if result is not None and found:
+        text = _packed(found, schema or {}, result, options, _random(options.seed, prompt.item))
+    else:
+        text = _one(prompt.last_text, prompt.item, schema, options)
     if fault is Fault.MALFORMED:
         text = '{"unfinished": ' + text[: len(text) // 2]
     if fault is Fault.TRUNCATED:
         return Answer(text[: len(text) // 2], body["max_tokens"], "max_tokens")
     return _clipped(text, body["max_tokens"])
+
+
+def _one(message: str, item: str, schema: dict[str, Any] | None, options: Options) -> str:
+    given = _given(message, options)
+    if given is not None:
+        return given
+    return _text(schema, _random(options.seed, item), options.output_tokens)
+
+
+def _packed(
+    found: list[tuple[str, str]],
+    schema: dict[str, Any],
+    result: dict[str, Any],
+    options: Options,
+    random: Random,
+) -> str:
+    shared: dict[str, Any] = {
+        name: schema[name] for name in ("$defs", "definitions") if name in schema
+    }
+    plain = result == {"type": "string"}
+
+    def write(content: str, wanted: dict[str, Any]) -> Any:
+        text = _one(content, content, None if plain else {**wanted, **shared}, options)
+        if plain:
+            return text
+        try:
+            return json.loads(text)
+        except ValueError:
+            return text
+
+    return packed_text(found, result, write, options, random)
 
 
 def _given(message: str, options: Options) -> str | None:

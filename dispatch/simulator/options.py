@@ -70,6 +70,10 @@ class Options:
     answer_containing: Mapping[str, str] = _pairs(
         "TEXT=ANSWER", _answer, "calls whose last user message contains TEXT get it; repeatable"
     )
+    pack_missing: float = _option(0.0, "share of a packed prompt's items left out of the answer")
+    pack_double: float = _option(0.0, "share of a packed prompt's items that are answered twice")
+    pack_invent: float = _option(0.0, "share of packed items followed by one that nobody asked for")
+    pack_shuffle: float = _option(0.0, "share of packed answers whose entries are out of order")
     batch_seconds: float = _option(2.0, "seconds until a message batch ends")
     batch_cache_hits: float = _option(0.6, "share of batch requests that may read the cache")
 
@@ -77,7 +81,8 @@ class Options:
         for name, value in vars(self).items():
             if isinstance(value, int | float | Decimal) and name != "seed" and not value >= 0:
                 raise ValueError(f"{name} must not be negative: {value}")
-        for name in ("first_token_share", "batch_cache_hits"):
+        packing = ("pack_missing", "pack_double", "pack_invent", "pack_shuffle")
+        for name in ("first_token_share", "batch_cache_hits", *packing):
             if getattr(self, name) > 1:
                 raise ValueError(f"{name} must be between 0 and 1")
         if sum(value for name, value in vars(self).items() if name.startswith("rate_")) > 1 + 1e-9:

@@ -52,6 +52,7 @@ def test_every_option_is_kept_and_found_again():
     options = RunOptions(
         schedule="waves", mode="single", concurrency=7, first_look=True, budget=Decimal("1.25"),
         item_timeout=9, deadline=60, sample_size=4, allowed_bad=1, priority=-2,
+        group_size=3, session_timeout=70, session_tokens=900,
     )  # fmt: skip
     for name, default in asdict(RunOptions()).items():
         assert getattr(options, name) != default, f"{name} is not tried"

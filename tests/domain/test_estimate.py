@@ -33,12 +33,12 @@ def test_a_measured_pile_without_a_cache():
 
 
 def test_a_cached_pile_pays_for_one_writing_and_reads_the_rest():
-    work = Work({400: 10}, 8_000, 500, shared_tokens=2_000, caches=True, **MEASURED)
+    work = Work({400: 10}, 8_000, 500, shared_tokens=2_000, cache="5m", mode="cached", **MEASURED)
     found = made(work)
     each = 100 * 10_000 + 100 * 50_000
     assert units(found.expected) == 10 * each + 2_000 * 12_500 + 9 * 2_000 * 1_000
-    # The dearest way to write it, every time.
-    assert units(found.worst) == 10 * ((8_000 + 400 + 1_000) * 20_000 + 500 * 50_000)
+    # All of it is written, every time.
+    assert units(found.worst) == 10 * ((8_000 + 400 + 1_000) * 12_500 + 500 * 50_000)
 
 
 def test_nothing_measured_is_said_so():
@@ -76,7 +76,7 @@ def test_the_recommended_number_in_flight(rpm, recommended):
 
 
 def test_an_empty_pile_costs_nothing():
-    found = made(Work({}, 800, 500, caches=True))
+    found = made(Work({}, 800, 500, cache="5m", mode="cached"))
     assert (found.expected, found.worst, found.recommended_concurrency) == (0, 0, 1)
 
 
@@ -88,7 +88,7 @@ def test_an_empty_pile_costs_nothing():
 )
 def test_the_worst_case_is_never_below_a_possible_bill(size, shared, used, caches):
     """A prompt has at most a token a byte and the framing; what is cached varies."""
-    worst = units(made(Work({size: 1}, shared, 300, caches=caches)).worst)
+    worst = units(made(Work({size: 1}, shared, 300, cache="5m" if caches else "")).worst)
     prompt = round((size + shared + 1_000) * used[0])
     cached = round(prompt * used[1]) if caches else 0
     usage = Usage(input=prompt - cached, output=round(300 * used[2]), cache_write_5m=cached)

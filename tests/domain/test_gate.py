@@ -20,6 +20,7 @@ MAY_TOUCH_ANSWERS = {
     "batchboard/models/review.py",  # one drawn result, for who judges it
     "batchboard/models/looking.py",  # one item at a time, for a page that shows it as text
     "dispatch/recorder.py",  # writes them
+    "dispatch/conversations.py",  # the provider is told what it said before, and nobody else
 }
 BEHIND_THE_DOOR = {"_results", "_output"}
 MAY_LOOK = {"batchboard/views/item.py", "batchboard/views/tries.py", "batchboard/views/trying.py"}

@@ -76,7 +76,9 @@ def test_no_bill_passes_the_worst_case(model, parts, output, spare):
     rates = pricing.rates(model, AT)
     usage = Usage(parts[0], output, *parts[1:])
     bound = sum(parts) + spare
-    assert rates.cost(usage) <= rates.worst(bound, output + spare, writes_cache=True)
+    assert rates.cost(usage) <= rates.worst(bound, output + spare, cache="1h")
+    short = Usage(parts[0], output, parts[1], 0, parts[3])
+    assert rates.cost(short) <= rates.worst(bound, output + spare, cache="5m")
     plain = Usage(input=parts[0], output=output, cache_read=parts[3])
     assert rates.cost(plain) <= rates.worst(plain.prompt + spare, output)
 

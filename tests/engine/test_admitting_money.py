@@ -58,11 +58,12 @@ def test_what_is_reserved_is_the_worst_case(worker, version, reserved):
     assert units(batch.reserved) == reserved
 
 
-def test_a_call_that_writes_a_cache_reserves_the_dearest_way_to(worker):
+@pytest.mark.parametrize(("looks", "rate"), [(False, 1_250), (True, 2_000)])
+def test_a_call_that_writes_a_cache_reserves_for_writing_all_of_it(worker, looks, rate):
     version = task_version(system="s" * 1_000, shared_tokens=600)
-    batch = queued(1, version=version, mode="cached")
+    batch = queued(3, version=version, mode="cached", first_look=looks, concurrency=2)
     admit(worker)
-    assert units(batch.reserved) == 2_030 * 2_000 + 200 * 5_000
+    assert units(batch.reserved) == 2_030 * rate + 200 * 5_000
 
 
 @pytest.mark.parametrize(("over", "calls"), [(0, 2), (-1, 1), (WORST - 1, 2), (WORST, 3)], ids=str)

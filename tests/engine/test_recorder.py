@@ -4,7 +4,7 @@ from datetime import timedelta
 
 import pytest
 
-from batchboard.models import Answer, Attempt, Item, Limits, Spend, TaskVersion, Worker
+from batchboard.models import Answer, Attempt, Item, Limits, Measured, Spend, TaskVersion, Worker
 from batchboard.money import units
 from batchboard.pricing import Usage
 from dispatch import recorder, rescue
@@ -250,10 +250,10 @@ def test_versions_learn_from_answered_calls(worker):
     calls = admit(worker).calls
     settle(worker, calls[:2], latency=0.5)
     settle(worker, calls[2:], Outcome.SERVER, usage=Usage())
-    seen = TaskVersion.objects.get()
-    assert (seen.seen_calls, seen.seen_bytes) == (2, 2 * (30 + 70))
-    assert (seen.seen_input_tokens, seen.seen_output_tokens) == (2 * 50, 2 * 20)
-    assert seen.seen_latency_ms == 1_000
+    seen = Measured.objects.get(version=version, mode="single")
+    assert (seen.calls, seen.items, seen.bytes) == (2, 2, 2 * (30 + 70))
+    assert (seen.input_tokens, seen.output_tokens) == (2 * 50, 2 * 20)
+    assert seen.latency_ms == 1_000
 
 
 def test_an_answer_after_the_batch_was_cancelled_is_counted_and_paid(worker):

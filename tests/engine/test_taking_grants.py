@@ -8,7 +8,7 @@ import pytest
 from batchboard.models import Attempt
 from dispatch import recorder
 from dispatch.governor import GRANT_SECONDS
-from dispatch.modes.work import ItemWork
+from dispatch.modes.work import Framing, ItemWork
 from dispatch.pump import pump
 from dispatch.runner import LEASE_SECONDS, Lease, Runner
 from dispatch.versions import work_of
@@ -95,7 +95,7 @@ def test_a_call_that_comes_too_late_is_not_sent_and_frees_its_slot(
     runner.lease.deadline = time.monotonic() + seconds
     (call,) = runner.begun
     work, items = work_of(call.version), [ItemWork("k0", {"text": "row 0"})]
-    asyncio.run(runner._call(call, work, items))
+    asyncio.run(runner._call(call, work, items, Framing()))
     assert len(sent) == calls
     recorder.settle(call.worker, runner._collect(0), admits=False)
     assert (batch.live_items, Attempt.objects.get().cost is None) == (0, False)

@@ -138,3 +138,19 @@ def test_an_object_of_free_names_is_said_to_stay_empty():
         "It lets no property through that the contract does not name, so the object at"
         " /properties/counts stays empty: name its properties."
     )
+
+
+def test_definitions_further_down_are_found_there_too():
+    inner = object_with(a={"$ref": "#/properties/result/definitions/A"})
+    inner["definitions"] = {"A": {"type": "null"}}
+    found = asked(object_with(result=inner))["properties"]["result"]
+    assert found["$defs"] == {"A": {"type": "null"}}
+    assert found["properties"]["a"] == {"anyOf": [{"$ref": "#/properties/result/$defs/A"}]}
+
+
+def test_a_property_of_that_name_is_no_definition():
+    schema = object_with(definitions=object_with(x={"type": "null"}), a={
+        "$ref": "#/properties/definitions/properties/x"
+    })  # fmt: skip
+    found = asked(schema)["properties"]["a"]
+    assert found == {"anyOf": [{"$ref": "#/properties/definitions/properties/x"}]}

@@ -1,0 +1,149 @@
+"""What calls a request mode makes of a pile of items: how many, and the tokens of each."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from batchboard.pricing import Usage
+
+ELEMENT_TOKENS = 25
+"""What an item's element and its id add to a packed prompt."""
+
+ENTRY_TOKENS = 15
+"""What an item's id and the JSON around it add to a packed answer."""
+
+INSTRUCTION_TOKENS = 80
+LONGEST_ESCAPE = 5
+BYTES_PER_TOKEN = 4
+
+
+@dataclass(frozen=True)
+class Pile:
+    """What is to be sent, in tokens: `sizes` are bytes of prompt → how many items, `ratio` tokens
+    a byte, `shared` the shared context, `output` an answer. `cache` is how long the shared context
+    is kept ("" where it is not cached); a conversation is cached from `minimum` tokens on."""
+
+    sizes: Mapping[int, int]
+    ratio: float
+    shared: int
+    shared_bytes: int
+    output: int
+    max_tokens: int
+    cache: str = ""
+    minimum: int = 0
+    group: int = 1
+
+    @property
+    def items(self) -> int:
+        return sum(self.sizes.values())
+
+    @property
+    def mean_bytes(self) -> float:
+        return sum(size * n for size, n in self.sizes.items()) / max(1, self.items)
+
+
+@dataclass(frozen=True)
+class Calls:
+    """So many calls of one kind: what each uses, and the most bytes and output tokens that it can
+    have."""
+
+    count: int
+    usage: Usage
+    bound: int
+    max_tokens: int
+
+
+def plain(pile: Pile) -> list[Calls]:
+    """A call for each item; with a cache the first one writes the shared context and the rest read
+    it."""
+    found = []
+    for size, count in pile.sizes.items():
+        prompt = round(size * pile.ratio)
+        bound = pile.shared_bytes + size
+        usage = _shared(pile, prompt, pile.output)
+        found.append(Calls(count, usage, bound, pile.max_tokens))
+    return _with_first_write(pile, found)
+
+
+def packed(pile: Pile) -> list[Calls]:
+    """Calls of `group` items, and one of those that are left over."""
+    found = []
+    whole, rest = divmod(pile.items, max(1, pile.group))
+    for count, items in ((whole, pile.group), (1 if rest else 0, rest)):
+        if count:
+            size = items * pile.mean_bytes
+            prompt = round(size * pile.ratio) + ELEMENT_TOKENS * items + INSTRUCTION_TOKENS
+            usage = _shared(pile, prompt, (pile.output + ENTRY_TOKENS) * items)
+            bound = pile.shared_bytes + round(LONGEST_ESCAPE * size)
+            found.append(Calls(count, usage, bound, pile.max_tokens * items))
+    return _with_first_write(pile, found)
+
+
+def session(pile: Pile) -> list[Calls]:
+    """Turns of conversations of `group` items: each reads what was said before it, and writes the
+    last answer and its own item, but for the last turn, which nobody follows."""
+    whole, rest = divmod(pile.items, max(1, pile.group))
+    found = []
+    for turn in range(min(pile.group, pile.items)):
+        going_on = whole + (turn < rest)
+        ends = (whole if turn == pile.group - 1 else 0) + (turn == rest - 1)
+        for count, last in ((going_on - ends, False), (ends, True)):
+            if count:
+                found.append(_turn(pile, turn, count, last=last))
+    return _with_first_write(pile, found)
+
+
+SHAPES: Mapping[str, Callable[[Pile], list[Calls]]] = {
+    "single": plain,
+    "cached": plain,
+    "session": session,
+    "packed": packed,
+}
+
+
+def _turn(pile: Pile, turn: int, count: int, *, last: bool) -> Calls:
+    prompt = round(pile.mean_bytes * pile.ratio)
+    said = turn * (prompt + pile.output)
+    bound = pile.shared_bytes + round(
+        pile.mean_bytes * (turn + 1) + turn * pile.max_tokens * BYTES_PER_TOKEN
+    )
+    fresh = prompt + (pile.output if turn else 0)
+    before = pile.shared + max(0, said - pile.output)
+    if before + fresh < pile.minimum:
+        usage = Usage(input=pile.shared + said + prompt, output=pile.output)
+    else:
+        # The turn before wrote up to its own item; the first one finds the shared context alone.
+        read = before if turn and before >= pile.minimum else (pile.shared if pile.cache else 0)
+        new = pile.shared + said + prompt - read
+        usage = Usage(
+            input=new if last else 0,
+            output=pile.output,
+            cache_write_5m=0 if last else new,
+            cache_read=read,
+        )
+    return Calls(count, usage, bound, pile.max_tokens)
+
+
+def _shared(pile: Pile, prompt: int, output: int) -> Usage:
+    if pile.cache:
+        return Usage(input=prompt, output=output, cache_read=pile.shared)
+    return Usage(input=pile.shared + prompt, output=output)
+
+
+def _with_first_write(pile: Pile, found: list[Calls]) -> list[Calls]:
+    """The first call of all finds no cache and writes the shared context."""
+    if not pile.cache or not found:
+        return found
+    first, usage = found[0], found[0].usage
+    wrote = Usage(
+        input=usage.input,
+        output=usage.output,
+        cache_write_5m=usage.cache_write_5m + (pile.shared if pile.cache == "5m" else 0),
+        cache_write_1h=usage.cache_write_1h + (pile.shared if pile.cache == "1h" else 0),
+        cache_read=max(0, usage.cache_read - pile.shared),
+    )
+    rest = Calls(first.count - 1, usage, first.bound, first.max_tokens)
+    return [
+        Calls(1, wrote, first.bound, first.max_tokens),
+        *([rest] if rest.count else []),
+        *found[1:],
+    ]
