@@ -8,6 +8,7 @@ from typing import Any
 from batchboard import task_file
 from batchboard.models.prices import is_priced, priced_models
 from batchboard.task_definition import TaskDefinition
+from dispatch import asked_schema, contract
 
 PREFIX = "d-"
 NAMES = ("name", "model", "system", "prompt", "max_tokens", "key", "check", "contract")
@@ -83,6 +84,16 @@ def write(definition: TaskDefinition) -> dict[str, str]:
         if contract is None
         else json.dumps(contract, indent=2, ensure_ascii=False),
     }
+
+
+def contract_advice(text: str) -> str:
+    """What to know of a contract as it was typed, or "" where it is empty or cannot be used."""
+    try:
+        schema = json.loads(text)
+        contract.compile(schema)
+    except (ValueError, RecursionError):
+        return ""
+    return asked_schema.advice(schema)
 
 
 def _given(fields: Mapping[str, str]) -> tuple[dict[str, Any], dict[str, str]]:

@@ -13,8 +13,14 @@ from typing import Any
 from batchboard import intake, repeating, rows
 from batchboard.ingest import IngestError, read_rows
 from batchboard.ingest.profile import Profiler
-from batchboard.leasing import Taken, announce, claim, settle, teller
-from batchboard.models import Preparation, PreparationState, RecurringRun, Upload, UploadState
+from batchboard.leasing import Taken, announce, claim, settle, sign, teller
+from batchboard.models import (
+    Preparation,
+    PreparationState,
+    RecurringRun,
+    Upload,
+    UploadState,
+)
 from batchboard.models.lifecycle import decision
 from batchboard.preparing import Prepared, prepare
 from batchboard.states import MoveRefused
@@ -30,8 +36,10 @@ HEAD_TEXT = 20_000
 def work_through() -> int:
     """Do all that waits, one piece after another; returns how many."""
     done = 0
+    sign()
     while _read_one() or _store_one() or repeating.make_one() or _count_one():
         done += 1
+        sign()
     _clean(rows.now())
     return done
 

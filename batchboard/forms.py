@@ -8,6 +8,7 @@ from django.contrib.auth.forms import AuthenticationForm, UsernameField
 from django.contrib.auth.validators import UnicodeUsernameValidator
 from django.core.exceptions import ValidationError
 
+from batchboard.known_device import device_of
 from batchboard.models import Limits, SignInTries, User
 from batchboard.models.limit_settings import SETTINGS, read_settings
 from batchboard.pricing import KINDS
@@ -40,14 +41,15 @@ class SignInForm(AuthenticationForm):
         if not username or not password:
             return self.cleaned_data
         address = self.request.META.get("REMOTE_ADDR", "") if self.request else ""
-        self.wait = SignInTries.objects.begin(username, address)
+        device = device_of(self.request, username)
+        self.wait = SignInTries.objects.begin(username, address, device)
         if self.wait:
+            which = "from this device" if device else "with this name or from this address"
             raise ValidationError(
-                "Too many tries failed, with this name or from this address. Wait"
-                f" {_in_words(self.wait)}, then try again."
+                f"Too many tries failed, {which}. Wait {_in_words(self.wait)}, then try again."
             )
         cleaned = super().clean()
-        SignInTries.objects.succeed(username, address)
+        SignInTries.objects.succeed(username, address, device)
         return cleaned
 
 
@@ -89,10 +91,8 @@ class NewPersonForm(RolesForm):
 
 def _in_words(seconds: float) -> str:
     whole = int(seconds) + 1
-    if whole < 60:
-        return f"{whole} s"
-    minutes = -(-whole // 60)
-    return "1 minute" if minutes == 1 else f"{minutes} minutes"
+    minutes, rest = divmod(whole, 60)
+    return f"{minutes} min {rest} s" if minutes else f"{whole} s"
 
 
 class LimitsForm(forms.Form):

@@ -9,6 +9,8 @@ from typing import Any, TypeVar
 from django.db.models import Model, Q, QuerySet
 
 from batchboard import rows, signals
+from batchboard.models import QueueSign
+from batchboard.models.queue_sign import FILES
 
 M = TypeVar("M", bound=Model)
 
@@ -51,9 +53,15 @@ def teller(piece: Model, watchers: Sequence[str]) -> Callable[..., None]:
         if not _mine(piece).update(lease_until=until, **values):
             raise Taken
         piece.lease_until = until  # type: ignore[attr-defined]
+        sign()
         announce(watchers)
 
     return tell
+
+
+def sign() -> None:
+    """Say that work on files goes on: a process may live, and never take a message again."""
+    QueueSign.objects.note(FILES, rows.now())
 
 
 def announce(watchers: Sequence[str]) -> None:

@@ -28,6 +28,7 @@ from dispatch.deciding import Deciding, deciding
 from dispatch.live import count_live
 from dispatch.modes.cached import LIFETIME_SECONDS, MARGIN_SECONDS
 from dispatch.outcome import Action, Decision, Outcome, decide
+from dispatch.provider_identity import provider_now
 from dispatch.versions import work_of
 
 log = logging.getLogger("dispatch.attempt")
@@ -320,7 +321,7 @@ def _settle_limits(finished: list[Finished], made: Deciding, in_flight: int) -> 
                          one.call.expected_output - usage.output)
                 )  # fmt: skip
                 buckets.generated(usage.output)
-            buckets.learn(one.reply.told)
+            buckets.learn(one.reply.told, provider_now())
         adaptive.answer(made.limits, buckets, calls, in_flight + len(finished))
 
 

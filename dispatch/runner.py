@@ -24,7 +24,8 @@ import uvloop
 from django.db import InterfaceError, OperationalError, connections
 
 from batchboard import rows
-from batchboard.models import Attempt, ItemInput, Worker
+from batchboard.models import Attempt, ItemInput, ModelLimit, Worker
+from batchboard.models.lifecycle import decision
 from batchboard.money import units
 from batchboard.pricing import Rates, Usage
 from batchboard.states import BatchState
@@ -35,6 +36,7 @@ from dispatch.modes import MODES
 from dispatch.modes.work import Framing, ItemWork, VersionWork
 from dispatch.outcome import Outcome
 from dispatch.provider import ask, make_client
+from dispatch.provider_identity import provider_now
 from dispatch.versions import work_of
 
 log = logging.getLogger(__name__)
@@ -97,6 +99,8 @@ class Runner:
 
     def start(self) -> None:
         """Register as a worker and begin; returns once calls can be taken."""
+        with decision():
+            ModelLimit.objects.forget_told_by_others(provider_now())
         self._register()
         for thread in self._threads:
             thread.start()

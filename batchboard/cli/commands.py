@@ -19,6 +19,7 @@ from batchboard.export import harmless
 from batchboard.models import Batch, Limits, suggested_deadline
 from batchboard.summary import number, stamp, summary
 from batchboard.task_definition import TaskDefinition
+from dispatch import asked_schema
 
 Options = dict[str, Any]
 messages = Console(stderr=True, highlight=False, soft_wrap=True)
@@ -42,6 +43,7 @@ def estimate(options: Options) -> int:
         "tokens": {"input": found.input_tokens, "output": found.output_tokens},
         "basis": found.basis,
     }
+    _warn_of_contract(definition)
     if options["json"]:
         _line(result)
         return DONE
@@ -59,6 +61,7 @@ def run(options: Options) -> int:
     definition = _task_type(options)
     with intake.open_items(options["items"], definition, sys.stdin.buffer) as items:
         batch = intake.create(items, run_options(options), options["name"])
+    _warn_of_contract(definition)
     _warn_of_deadline(batch)
     batch.start()
     warn_without_worker(messages)
@@ -261,6 +264,11 @@ def _outcome(batch: Batch) -> str:
         f"{batch.public_id} {batch.state}{blocked}: {batch.succeeded:,} of {batch.total:,}"
         f" succeeded, {batch.dead} dead, ${batch.cost:.4f}"
     )
+
+
+def _warn_of_contract(definition: TaskDefinition) -> None:
+    if note := asked_schema.advice(definition.contract):
+        messages.print(note, style="yellow", markup=False)
 
 
 def _warn_of_deadline(batch: Batch) -> None:

@@ -17,8 +17,9 @@ from batchboard.models.limits import Limits, ModelLimit
 from batchboard.models.measured import Measured, WarmCache
 from batchboard.models.preparation import Preparation, PreparationState
 from batchboard.models.prices import PriceNotPossible, StoredPrice
+from batchboard.models.queue_sign import QueueSign
 from batchboard.models.recurring import Recurring, RecurringRun, RunState
-from batchboard.models.reviewing import Review, ReviewState, SampledItem, Verdict
+from batchboard.models.review import Review, ReviewState, SampledItem, Verdict
 from batchboard.models.sample import Sample
 from batchboard.models.session import Session
 from batchboard.models.sign_in_tries import SignInTries
@@ -44,6 +45,7 @@ __all__ = [
     "PreparationState",
     "Price",
     "PriceNotPossible",
+    "QueueSign",
     "Recurring",
     "RecurringRun",
     "Review",

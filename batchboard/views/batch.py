@@ -58,6 +58,8 @@ def _batch(request: HttpRequest, public_id: str) -> dict[str, Any]:
         "limits": limits,
         "column": TITLES[column_of(found.state, found.started_at)],
         "may_operate": may(request.user, Right.OPERATE),
+        "may_comment": may(request.user, Right.COMMENT),
+        "may_export": may(request.user, Right.EXPORT),
         "changeable": found.state in CHANGEABLE_BATCH,
         "failures": failed,
         "failed_attempts": sum(failure.attempts for failure in failed),

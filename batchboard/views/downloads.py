@@ -11,6 +11,7 @@ from django.views.decorators.http import require_GET
 
 from batchboard.export import FORMATS, export, file_name
 from batchboard.models import Batch
+from batchboard.roles import NotAllowed
 from batchboard.states import MoveRefused
 
 
@@ -22,6 +23,8 @@ def batch_export(request: HttpRequest, public_id: str, format_: str) -> HttpResp
     batch = get_object_or_404(Batch.objects.select_related("version"), public_id=public_id)
     try:
         pieces = export(batch, format_, by=request.user)
+    except NotAllowed:
+        raise
     except MoveRefused as refusal:
         messages.error(request, str(refusal))
         return redirect("batch", public_id)

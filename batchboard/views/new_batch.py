@@ -139,7 +139,12 @@ def keep(preparation: Preparation, request: HttpRequest) -> None:
         preparation.error = None
     preparation.saved_at = timezone.now()
     if preparation.pk:
-        preparation.save(update_fields=["fields", "saved_at", "error"])
+        # Not where another request has started it meanwhile: what was asked for then holds.
+        Preparation.objects.filter(pk=preparation.pk, state=PreparationState.EDITING).update(
+            fields=preparation.fields,
+            saved_at=preparation.saved_at,
+            **({"error": None} if given else {}),
+        )
         return
     # Two requests of a fresh form may come at once: the later one wins, as it would later on.
     stored, _ = Preparation.objects.update_or_create(

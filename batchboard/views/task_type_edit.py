@@ -89,7 +89,8 @@ def _save(request: HttpRequest, task_type: TaskType | None) -> HttpResponse:
         return _show(
             request, task_type, fields, conflict.newest.number, conflict=conflict.newest, status=409
         )
-    messages.success(request, f"Stored as {version}.")
+    note = definition_form.contract_advice(fields[PREFIX + "contract"])
+    messages.success(request, f"Stored as {version}. {note}".strip())
     return redirect("task-type", version.task_type_id)
 
 

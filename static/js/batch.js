@@ -20,7 +20,7 @@
 
   const comment = document.getElementById("comment");
   const error = document.getElementById("comment-error");
-  comment.addEventListener("keydown", (event) => {
+  comment?.addEventListener("keydown", (event) => {
     if (event.key !== "Enter" || !(event.ctrlKey || event.metaKey)) return;
     event.preventDefault();
     document.getElementById("comment-send").click();

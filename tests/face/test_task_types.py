@@ -178,3 +178,33 @@ def test_pages_ask_the_database_a_fixed_number_of_times(
         make_batch("review", succeeded=1, trial=True)
     with django_assert_max_num_queries(17):  # type: ignore[operator]
         page.get(f"/task-types/{busy.pk}/")
+
+
+UNENFORCED = (
+    '{"type": "object", "properties": {"title": {"type": "string", "maxLength": 60}}}',
+    "The provider does not enforce maxLength (at /properties/title)",
+)
+
+
+def test_a_contract_that_the_provider_enforces_in_part_is_stored_with_advice(
+    page: Client, version: TaskVersion
+) -> None:
+    pk, (contract, note) = version.task_type_id, UNENFORCED
+    answer = page.post(
+        f"/task-types/{pk}/edit", FIELDS | {"base": "1", "d-contract": contract}, follow=True
+    )
+    assert TaskVersion.objects.latest("id").contract == {
+        "type": "object",
+        "properties": {"title": {"type": "string", "maxLength": 60}},
+    }
+    assert any(note in str(message) for message in answer.context["messages"])
+    assert note in answer.content.decode()
+
+
+def test_the_editor_says_it_while_the_contract_is_typed(page: Client) -> None:
+    contract, note = UNENFORCED
+    heard = {"HX-Request": "true"}
+    said = page.post("/task-types/new/", FIELDS | {"d-contract": contract}, headers=heard)
+    assert note in said.content.decode()
+    broken = page.post("/task-types/new/", FIELDS | {"d-contract": "{"}, headers=heard)
+    assert "contract-advice" not in broken.content.decode()
