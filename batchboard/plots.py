@@ -19,7 +19,11 @@ LETTER_SHARE = 0.9
 NAME_HEIGHT = 13
 NUMBERS_SHOWN = 40
 STEPS = (1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1_800, 3_600)
-LONG_STEPS = (7_200, 10_800, 14_400, 21_600, 43_200, 86_400, 172_800)
+DAY = 86_400
+LONG_STEPS = (
+    7_200, 10_800, 14_400, 21_600, 43_200, DAY, 2 * DAY,
+    *(weeks * 7 * DAY for weeks in (1, 2, 4, 13, 26, 52)),
+)  # fmt: skip
 
 Point = tuple[float, float | None]
 
@@ -28,7 +32,8 @@ Point = tuple[float, float | None]
 class Series:
     """A line through `points` (place, value), ordered by place; it breaks where a value is None.
 
-    `tone` is a status of the tokens; `dashed` is for a limit, which is drawn in ink.
+    `tone` is a status of the tokens; `dashed` is for a limit, which is drawn in ink. `dotted` is
+    for values that stand alone: points without a line, and without a name beside them.
     """
 
     name: str
@@ -37,6 +42,7 @@ class Series:
     stepped: bool = False
     filled: bool = False
     dashed: bool = False
+    dotted: bool = False
 
 
 @dataclass(frozen=True)
@@ -50,10 +56,11 @@ class Pause:
 
 @dataclass(frozen=True)
 class Mark:
-    """A moment at which something happened."""
+    """A moment at which something happened; what a person did is drawn in ink."""
 
     at: float
     label: str = ""
+    tone: str = "hold"
 
 
 @dataclass(frozen=True)
@@ -75,8 +82,16 @@ class Tick:
 
 
 @dataclass(frozen=True)
+class Dot:
+    """A value that stands alone."""
+
+    x: float
+    y: float
+
+
+@dataclass(frozen=True)
 class Line:
-    """A series as path data, and where its name stands."""
+    """A series as path data or as dots, and where its name stands."""
 
     name: str
     path: str
@@ -86,6 +101,7 @@ class Line:
     label_x: float
     label_y: float
     anchor: str
+    dots: list[Dot] = field(default_factory=list)
 
 
 @dataclass(frozen=True)
@@ -99,6 +115,7 @@ class Box:
     label: str = ""
     anchor: str = "start"
     label_x: float = 0
+    tone: str = ""
 
 
 @dataclass(frozen=True)
@@ -142,6 +159,7 @@ def plot(
     across: Sequence[Tick],
     at: Callable[[float], str],
     value: Callable[[float], str] = "{:,.0f}".format,
+    level: Callable[[float], str] | None = None,
     pauses: Iterable[Pause] = (),
     marks: Iterable[Mark] = (),
     bars: Bars | None = None,
@@ -150,7 +168,8 @@ def plot(
     """Draw `series` between the places `start` and `end`.
 
     `across` are the ticks under the plot, in the places of the series; `at` and `value` write a
-    place and a value. `now` draws a line where the present is before the end.
+    place and a value, `level` a value of the axis where that is to be shorter. `now` draws a line
+    where the present is before the end.
     """
     frame = _Frame(start, max(end, start + 1e-9), _top(series))
     base = HEADROOM + BODY
@@ -167,9 +186,9 @@ def plot(
             for tick in across
             if start <= tick.at <= end
         ],
-        down=[Tick(frame.y(level), value(level)) for level in levels(frame.top)],
+        down=[Tick(frame.y(one), (level or value)(one)) for one in levels(frame.top)],
         pauses=_apart(frame.box(p.start, p.end, p.label) for p in pauses),
-        marks=_apart(frame.box(m.at, m.at, m.label) for m in marks if start <= m.at <= end),
+        marks=_apart(frame.box(m.at, m.at, m.label, m.tone) for m in marks if start <= m.at <= end),
         bars=frame.bars(bars) if bars else [],
         bars_name=bars.name if bars else "",
         bars_tone=bars.tone if bars else "",
@@ -179,10 +198,10 @@ def plot(
     )
 
 
-def levels(top: float) -> list[float]:
-    """Even levels from 0 to at least `top`, in steps of 1, 2 or 5 times a power of ten; whole
-    numbers, where `top` is not under one."""
-    step = _round_up(top / 3)
+def levels(top: float, about: int = 3) -> list[float]:
+    """Even levels from 0 to at least `top`, in at most `about` steps of 1, 2 or 5 times a power of
+    ten; whole numbers, where `top` is not under one."""
+    step = _round_up(top / about)
     if top >= 1:
         step = max(1.0, step)
     return [step * n for n in range(ceil(top / step - 1e-9) + 1)]
@@ -211,7 +230,7 @@ def span_ticks(seconds: float, about: int = 6) -> list[Tick]:
 def clock(at: float, step: float = 60) -> str:
     """A moment as 10:41, as 10:41:30 where steps are short, as Jun 12 where they are days."""
     moment = datetime.fromtimestamp(at, UTC)
-    if step >= LONG_STEPS[-2]:
+    if step >= DAY:
         return f"{moment:%b} {moment.day}"
     return f"{moment:%H:%M}" if step >= 60 else f"{moment:%H:%M:%S}"
 
@@ -237,6 +256,9 @@ class _Frame:
         base = HEADROOM + BODY
         area = "".join(f"{path}V{base}H{first}Z" for first, path in runs) if one.filled else ""
         known = [(place, value) for place, value in one.points if value is not None]
+        if one.dotted:
+            dots = [Dot(self.share(place), self.y(value)) for place, value in known]
+            return Line(one.name, "", "", one.tone, False, 0, 0, "start", dots)
         place, value = (known[0] if one.dashed else known[-1]) if known else (self.start, 0.0)
         return Line(
             name=one.name,
@@ -262,12 +284,12 @@ class _Frame:
             path += f"H{here}V{self.y(value)}" if stepped else f"L{here} {self.y(value)}"
         return self.x(first), path
 
-    def box(self, start: float, end: float, label: str) -> Box:
+    def box(self, start: float, end: float, label: str, tone: str = "") -> Box:
         x, width = self.share(start), round(self.share(end) - self.share(start), 2)
         late = x > 60
         return Box(
             x, width, HEADROOM, BODY, label,
-            anchor="end" if late else "start", label_x=x + width if late else x,
+            anchor="end" if late else "start", label_x=x + width if late else x, tone=tone,
         )  # fmt: skip
 
     def bars(self, bars: Bars) -> list[Box]:
@@ -314,7 +336,7 @@ def _apart(boxes: Iterable[Box]) -> list[Box]:
         width = len(box.label) * LETTER_SHARE
         left = box.label_x - width if box.anchor == "end" else box.label_x
         if not box.label or left + width > free_until:
-            kept.append(Box(box.x, box.width, box.y, box.height))
+            kept.append(Box(box.x, box.width, box.y, box.height, tone=box.tone))
         else:
             kept.append(box)
             free_until = left - 1
@@ -328,16 +350,18 @@ def _rows(
     places = sorted({place for one in series for place, _ in one.points}, reverse=True)
     every = max(1, ceil(len(places) / NUMBERS_SHOWN))
     return [
-        [at(place), *(_written(_value_at(one.points, place), value) for one in series)]
+        [at(place), *(_written(_value_at(one, place), value) for one in series)]
         for place in places[::every]
     ]
 
 
-def _value_at(points: Sequence[Point], place: float) -> float | None:
+def _value_at(one: Series, place: float) -> float | None:
     found = None
-    for there, value in points:
+    for there, value in one.points:
         if there > place:
             break
+        if one.dotted and there < place:
+            continue
         found = value
     return found
 

@@ -12,9 +12,12 @@ from batchboard.models.batch import (
 from batchboard.models.comment import Comment
 from batchboard.models.event import Event
 from batchboard.models.item import Item, ItemInput
+from batchboard.models.ledger_day import LedgerDay
 from batchboard.models.limits import Limits, ModelLimit
 from batchboard.models.measured import Measured, WarmCache
 from batchboard.models.preparation import Preparation, PreparationState
+from batchboard.models.prices import PriceNotPossible, StoredPrice
+from batchboard.models.recurring import Recurring, RecurringRun, RunState
 from batchboard.models.reviewing import Review, ReviewState, SampledItem, Verdict
 from batchboard.models.sample import Sample
 from batchboard.models.session import Session
@@ -31,6 +34,7 @@ __all__ = [
     "Event",
     "Item",
     "ItemInput",
+    "LedgerDay",
     "Limits",
     "Measured",
     "Mode",
@@ -39,15 +43,20 @@ __all__ = [
     "Preparation",
     "PreparationState",
     "Price",
+    "PriceNotPossible",
+    "Recurring",
+    "RecurringRun",
     "Review",
     "ReviewState",
     "RunOptions",
+    "RunState",
     "Sample",
     "SampledItem",
     "Schedule",
     "Session",
     "SignInTries",
     "Spend",
+    "StoredPrice",
     "TaskType",
     "TaskVersion",
     "Upload",
