@@ -11,7 +11,7 @@ from batchboard import rows
 from batchboard.batch_costs import Measured, counted, measured
 from batchboard.compare import ArmData, TaskCost
 from batchboard.models import Batch, Mode, ReviewState, SampledItem, TaskType, TaskVersion, Verdict
-from batchboard.models.batch import BatchQuerySet
+from batchboard.models.batch import BatchQuerySet, group_size
 from batchboard.money import units
 from batchboard.states import ItemState
 from dispatch.modes.cached import minimum_tokens
@@ -88,7 +88,8 @@ def _arm(batches: Sequence[Batch], label: str, detail: str) -> ArmData:
     modes = list(dict.fromkeys(batch.mode for batch in batches))
     whole = sum(measured(batches), Measured())
     judged, passed = _reviewed(batches)
-    together = round(whole.attempts / whole.calls) if whole.calls else 1
+    groups = {group_size(batch.mode, batch.group_size) for batch in batches}
+    together = groups.pop() if len(groups) == 1 else 1
     return ArmData(
         label=label,
         mode=" and ".join(modes),

@@ -5,7 +5,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from batchboard import pricing, task_file
+from batchboard import task_file
+from batchboard.models.prices import is_priced, priced_models
 from batchboard.task_definition import TaskDefinition
 
 PREFIX = "d-"
@@ -34,9 +35,11 @@ class Problem:
 
 
 def read(fields: Mapping[str, str]) -> tuple[TaskDefinition | None, dict[str, Problem]]:
-    """The definition that the form's texts make, or None with what is wrong by field."""
+    """The definition that the form's texts make, or None with what is wrong by field. A model
+    without a price is wrong, unless the form says that it is to run unpriced."""
     given, wrong = _given(fields)
-    found = task_file.problems(given, known_models=pricing.knows, suggest=pricing.known_models())
+    known = (lambda _: True) if fields.get("unpriced_ok") else is_priced
+    found = task_file.problems(given, known_models=known, suggest=priced_models())
     problems = {
         PREFIX + name: _problem(name, message, given) for name, message in found.items()
     } | {PREFIX + name: Problem(message) for name, message in wrong.items()}

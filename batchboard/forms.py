@@ -10,6 +10,7 @@ from django.core.exceptions import ValidationError
 
 from batchboard.models import Limits, SignInTries, User
 from batchboard.models.limit_settings import SETTINGS, read_settings
+from batchboard.pricing import KINDS
 from batchboard.roles import Role
 
 PLAIN_TEXT = {"autocapitalize": "none", "spellcheck": "false"}
@@ -140,6 +141,51 @@ class LimitsForm(forms.Form):
     def said(self, name: str, before: Any) -> str:
         """From what to what a value changed."""
         return f"{_written(name, before)} → {_written(name, self.cleaned_data[name])}"
+
+
+class PriceForm(forms.Form):
+    """Dollars per million tokens of a model that the price list does not know."""
+
+    model = forms.CharField(
+        label="Model",
+        max_length=100,
+        widget=forms.TextInput(attrs=PLAIN_TEXT | {"autocomplete": "off"}),
+        error_messages={"required": "Give the model's name."},
+    )
+    input = forms.CharField(label="Input", required=False)
+    output = forms.CharField(label="Output", required=False)
+    cache_write_5m = forms.CharField(label="Written, 5 min", required=False)
+    cache_write_1h = forms.CharField(label="Written, 1 h", required=False)
+    cache_read = forms.CharField(label="Read", required=False)
+    valid_from = forms.DateTimeField(
+        label="Valid from (UTC)",
+        required=False,
+        widget=forms.DateTimeInput(attrs={"type": "datetime-local"}, format="%Y-%m-%dT%H:%M"),
+        error_messages={"invalid": "Give a day and a time, or leave it empty for now."},
+    )
+
+    def __init__(self, data: Any = None) -> None:
+        super().__init__(data, auto_id="price_%s")
+        for kind in KINDS:
+            self.fields[kind].widget.attrs |= {"inputmode": "decimal", "autocomplete": "off"}
+
+    @property
+    def kinds(self) -> list[forms.BoundField]:
+        return [self[kind] for kind in KINDS]
+
+    @property
+    def prices(self) -> dict[str, Decimal | None]:
+        return {kind: self.cleaned_data[kind] for kind in KINDS}
+
+    def clean(self) -> dict[str, Any]:
+        read = dict(self.cleaned_data)
+        for kind in KINDS:
+            written = str(read.get(kind, "")).replace("$", "").replace(",", "").strip()
+            try:
+                read[kind] = Decimal(written) if written else None
+            except ArithmeticError:
+                self.add_error(kind, f"“{written}” is not an amount in dollars.")
+        return read
 
 
 def _as_number(name: str, written: str) -> str:

@@ -12,11 +12,13 @@ from typing import Any, BinaryIO
 
 from django.utils import timezone
 
-from batchboard import pricing, template
+from batchboard import template
 from batchboard.estimate import Estimate
 from batchboard.ingest import read_rows
 from batchboard.models import Batch, Limits, NewItem, RunOptions, TaskVersion
+from batchboard.models.prices import is_priced, priced_models, why_not
 from batchboard.models.task_type import definition_digest
+from batchboard.states import MoveRefused
 from batchboard.task_file import TaskDefinition, parse_bytes
 from dispatch import forecast
 
@@ -67,9 +69,11 @@ def open_items(source: str, definition: TaskDefinition, stdin: BinaryIO) -> Iter
         yield Items(spool, "-", definition)  # type: ignore[arg-type]
 
 
-def read_task_file(content: bytes) -> TaskDefinition:
-    """A task type from its TOML. Raises TaskFileError; a model without a known price is one."""
-    return parse_bytes(content, known_models=pricing.knows, suggest=pricing.known_models())
+def read_task_file(content: bytes, *, unpriced: bool = False) -> TaskDefinition:
+    """A task type from its TOML. Raises TaskFileError, also for a model without a known price,
+    which most often is a name misspelt, unless it is to run `unpriced`."""
+    known = (lambda _: True) if unpriced else is_priced
+    return parse_bytes(content, known_models=known, suggest=priced_models())
 
 
 def estimate(items: Items, options: RunOptions) -> Estimate:
@@ -91,8 +95,11 @@ def create(
 
     The file is read once to see that all of it can be used, and then again to store it. `progress`
     is told all the while how many items are stored so far. Without `arrives` the batch is left
-    ingesting: the caller makes it arrive, or discards it. Raises IngestError.
+    ingesting: the caller makes it arrive, or discards it. Raises IngestError, and MoveRefused where
+    the model has no price and the options do not allow for that.
     """
+    if refusal := refused_price(items.definition.model, options):
+        raise MoveRefused(f"{refusal} Nothing was created.")
     counted = _count(items)
     _read_all(items, progress)
     version = TaskVersion.objects.for_definition(items.definition, by)
@@ -109,6 +116,17 @@ def create(
         estimate_expected=forecasted.expected,
         estimate_worst=forecasted.worst,
         estimate_seconds=forecasted.seconds,
+    )
+
+
+def refused_price(model: str, options: RunOptions) -> str:
+    """Why nothing of `model` may run with these options, as far as its price goes; or nothing."""
+    return why_not(
+        model,
+        timezone.now(),
+        unpriced_ok=options.unpriced_ok,
+        budget=options.budget,
+        ceiling=Limits.objects.current().configured("budget"),
     )
 
 

@@ -12,8 +12,9 @@ from django.utils import timezone
 
 from batchboard.estimate import Allowed, Estimate, Work, estimate
 from batchboard.models import Limits, Measured, Mode, RunOptions, TaskVersion
+from batchboard.models.prices import applied
 from batchboard.task_file import TaskDefinition
-from dispatch.governor import OVERHEAD_TOKENS, price_of
+from dispatch.governor import OVERHEAD_TOKENS
 from dispatch.modes import MODES
 from dispatch.modes.cached import lifetime, minimum_tokens
 from dispatch.modes.single import Single
@@ -57,6 +58,7 @@ def forecast(
     seen_bytes, seen_tokens = counted.bytes + seen.bytes, counted.tokens + seen.input_tokens
     headroom = limits.configured("headroom")
     now = timezone.now()
+    price = applied(work.model, now)
     ceiling = limits.configured("budget")
     money = [
         left
@@ -77,7 +79,7 @@ def forecast(
             group=options.group,
             minimum=minimum_tokens(work.model),
         ),
-        price_of(work.model, now),
+        None if price is None else price.rates,
         Allowed(
             cap=min(limits.cap_in_force, options.concurrency or limits.cap),
             rpm=limits.configured("rpm") * headroom,

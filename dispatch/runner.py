@@ -26,7 +26,7 @@ from django.db import InterfaceError, OperationalError, connections
 from batchboard import rows
 from batchboard.models import Attempt, ItemInput, Worker
 from batchboard.money import units
-from batchboard.pricing import Usage
+from batchboard.pricing import Rates, Usage
 from batchboard.states import BatchState
 from dispatch import governor, recorder
 from dispatch.calls import Began, Call, Finished, Part, PartReply, Reply
@@ -133,7 +133,7 @@ class Runner:
         # Those of this moment alone: the same message may come twice, and none is begun twice.
         begun = Attempt.objects.live().filter(grant=grant, worker=lease.worker, started_at=now)
         try:
-            self._begin(_calls_of(begun.select_related("batch", "item", "session")))
+            self._begin(_calls_of(begun.select_related("batch", "item", "session", "price")))
         except Exception:
             self._give_up("A grant could not be begun.")
             raise
@@ -379,7 +379,7 @@ def _call_of(attempts: list[Attempt]) -> Call:
         mode=first.mode,
         max_tokens=first.max_tokens,
         timeout=seconds,
-        rates=governor.price_of(first.model, first.granted_at),
+        rates=Rates.of_json(first.price.rates) if first.price else None,
         reserved=sum(units(attempt.reserved) for attempt in attempts),
         expected_input=sum(attempt.expected_input for attempt in attempts),
         expected_output=sum(attempt.expected_output for attempt in attempts),

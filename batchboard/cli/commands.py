@@ -18,13 +18,14 @@ from batchboard.cli.watching import warn_without_worker, watch
 from batchboard.export import harmless
 from batchboard.models import Batch, Limits, suggested_deadline
 from batchboard.summary import number, stamp, summary
+from batchboard.task_definition import TaskDefinition
 
 Options = dict[str, Any]
 messages = Console(stderr=True, highlight=False, soft_wrap=True)
 
 
 def estimate(options: Options) -> int:
-    definition = intake.read_task_file(Path(options["task_type"]).read_bytes())
+    definition = _task_type(options)
     with intake.open_items(options["items"], definition, sys.stdin.buffer) as items:
         run = run_options(options)
         found = intake.estimate(items, run)
@@ -45,14 +46,17 @@ def estimate(options: Options) -> int:
         _line(result)
         return DONE
     console = Console(highlight=False)
-    console.print(f"{count:,} items: about ${found.expected:.4f}, at worst ${found.worst:.4f}")
+    if found.expected is None or found.worst is None:
+        console.print(f"{count:,} items, unpriced: no price of {definition.model} is known")
+    else:
+        console.print(f"{count:,} items: about ${found.expected:.4f}, at worst ${found.worst:.4f}")
     console.print(f"~{found.seconds:g} s; {found.binding_limit} binds ({found.basis})")
     console.print(f"Recommended N: {found.recommended_concurrency}; deadline: {deadline} s")
     return DONE
 
 
 def run(options: Options) -> int:
-    definition = intake.read_task_file(Path(options["task_type"]).read_bytes())
+    definition = _task_type(options)
     with intake.open_items(options["items"], definition, sys.stdin.buffer) as items:
         batch = intake.create(items, run_options(options), options["name"])
     _warn_of_deadline(batch)
@@ -203,6 +207,11 @@ def ledger(options: Options) -> int:
              stamp(a.ended_at)]
         )  # fmt: skip
     return DONE
+
+
+def _task_type(options: Options) -> TaskDefinition:
+    content = Path(options["task_type"]).read_bytes()
+    return intake.read_task_file(content, unpriced=options["unpriced"])
 
 
 def printable(text: str) -> str:

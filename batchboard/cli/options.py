@@ -28,6 +28,9 @@ def add_run_options(parser: argparse.ArgumentParser) -> None:
                         help="how many bad ones in the sample still pass (default 0)")  # fmt: skip
     parser.add_argument("--priority", type=int, choices=range(-10, 11), default=0, metavar="P",
                         help="-10 to 10; higher first where batches are served alike")  # fmt: skip
+    parser.add_argument("--unpriced", action="store_true",
+                        help="run also where no price of the model is known, its cost unknown;"
+                        " not with a budget or a ceiling")  # fmt: skip
 
 
 def run_options(namespace: dict[str, object]) -> RunOptions:
@@ -42,6 +45,7 @@ def run_options(namespace: dict[str, object]) -> RunOptions:
         sample_size=namespace["sample"],  # type: ignore[arg-type]
         allowed_bad=namespace["allowed_bad"],  # type: ignore[arg-type]
         priority=namespace["priority"],  # type: ignore[arg-type]
+        unpriced_ok=bool(namespace["unpriced"]),
         group_size=namespace["group_size"],  # type: ignore[arg-type]
         session_timeout=namespace["session_timeout"],  # type: ignore[arg-type]
         session_tokens=namespace["session_tokens"],  # type: ignore[arg-type]

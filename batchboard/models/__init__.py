@@ -12,9 +12,11 @@ from batchboard.models.batch import (
 from batchboard.models.comment import Comment
 from batchboard.models.event import Event
 from batchboard.models.item import Item, ItemInput
+from batchboard.models.ledger_day import LedgerDay
 from batchboard.models.limits import Limits, ModelLimit
 from batchboard.models.measured import Measured, WarmCache
 from batchboard.models.preparation import Preparation, PreparationState
+from batchboard.models.prices import PriceNotPossible, StoredPrice
 from batchboard.models.reviewing import Review, ReviewState, SampledItem, Verdict
 from batchboard.models.sample import Sample
 from batchboard.models.session import Session
@@ -31,6 +33,7 @@ __all__ = [
     "Event",
     "Item",
     "ItemInput",
+    "LedgerDay",
     "Limits",
     "Measured",
     "Mode",
@@ -39,6 +42,7 @@ __all__ = [
     "Preparation",
     "PreparationState",
     "Price",
+    "PriceNotPossible",
     "Review",
     "ReviewState",
     "RunOptions",
@@ -48,6 +52,7 @@ __all__ = [
     "Session",
     "SignInTries",
     "Spend",
+    "StoredPrice",
     "TaskType",
     "TaskVersion",
     "Upload",

@@ -71,6 +71,7 @@ class RunOptions:
     sample_size: int | None = None
     allowed_bad: int = 0
     priority: int = 0
+    unpriced_ok: bool = False
     group_size: int | None = None
     session_timeout: int | None = None
     session_tokens: int | None = None
@@ -84,6 +85,13 @@ class RunOptions:
     def of(cls, batch: "Batch") -> "RunOptions":
         """How `batch` ran, for another that is to run like it."""
         return cls(**{field.name: getattr(batch, field.name) for field in fields(cls)})
+
+
+def mode_words(mode: str, group: int) -> str:
+    """A request mode with what belongs to it: "packed, k 5", "session, S 8", "cached"."""
+    sign = {Mode.PACKED: "k", Mode.SESSION: "S"}.get(Mode(mode))
+    words = mode.replace("_", " ")
+    return f"{words}, {sign} {group}" if sign else words
 
 
 def group_size(mode: str, chosen: int | None) -> int:
@@ -198,6 +206,9 @@ class Batch(Arriving, Lifecycle, Reviewing, Changing, models.Model):
     deadline = models.PositiveIntegerField(null=True, help_text="Seconds from start to end.")
     deadline_at = models.DateTimeField(null=True)
     priority = models.SmallIntegerField(default=0)
+    unpriced_ok = models.BooleanField(
+        default=False, help_text="It may run without a known price, its cost unknown."
+    )
     trial = models.BooleanField(
         default=False, help_text="One item sent to see what comes back; not on the board."
     )
@@ -251,6 +262,11 @@ class Batch(Arriving, Lifecycle, Reviewing, Changing, models.Model):
 
     def __str__(self) -> str:
         return self.name
+
+    @property
+    def mode_words(self) -> str:
+        """How its items become calls, in a word or three."""
+        return mode_words(self.mode, group_size(self.mode, self.group_size))
 
     @property
     def ended(self) -> int:

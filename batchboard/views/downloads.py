@@ -26,7 +26,7 @@ def batch_export(request: HttpRequest, public_id: str, format_: str) -> HttpResp
         messages.error(request, str(refusal))
         return redirect("batch", public_id)
     response = StreamingHttpResponse(
-        _pulled(pieces) if isinstance(request, ASGIRequest) else pieces,
+        pulled(pieces) if isinstance(request, ASGIRequest) else pieces,
         content_type=FORMATS[format_].content_type,
     )
     response["Content-Disposition"] = f'attachment; filename="{file_name(batch, format_)}"'
@@ -34,7 +34,7 @@ def batch_export(request: HttpRequest, public_id: str, format_: str) -> HttpResp
     return response
 
 
-async def _pulled(pieces: Iterator[bytes]) -> AsyncIterator[bytes]:
+async def pulled(pieces: Iterator[bytes]) -> AsyncIterator[bytes]:
     """One piece after the other, each made in the request's own thread when it is wanted."""
     take = sync_to_async(lambda: next(pieces, None))
     while (piece := await take()) is not None:

@@ -31,7 +31,7 @@ from dispatch import intake_tasks
 
 FIELDS = re.compile(
     r"task_type|key|only_first|mode|schedule|first_look|concurrency|budget|item_timeout|deadline"
-    r"|name|suggested|sample_size|priority|d-[a-z_]+"
+    r"|name|suggested|sample_size|priority|unpriced_ok|d-[a-z_]+"
 )
 ID = re.compile(r"p_[2-9a-z]{10}")
 BYTES_PER_TOKEN = 0.3
@@ -211,7 +211,8 @@ def page(
     if estimate is not None:
         most = max(2, min(limits.cap, prepared.rows), n)
         context["plot"] = finish_plot(estimate, prepared.rows, n, most)
-        context["per_task"] = estimate.expected / prepared.rows
+        if estimate.expected is not None:
+            context["per_task"] = estimate.expected / prepared.rows
     return context
 
 
@@ -226,6 +227,7 @@ LABELS = {
     "deadline": "Deadline",
     "name": "Name",
     "sample_size": "Sample",
+    "unpriced_ok": "Price",
     "d-name": "Task type name",
     "d-model": "Model",
     "d-system": "Shared context",

@@ -6,6 +6,8 @@ from typing import Any
 
 from django.db import connection, models
 
+from batchboard import pricing
+from batchboard.ledger import TOKENS
 from batchboard.models import (
     Answer,
     Attempt,
@@ -43,7 +45,11 @@ def fill(batches: int, items: int, now: datetime) -> Batch:
         lease_until=now + timedelta(days=1),
         consumed_at=now,
     )
-    price = Price.objects.create(model="claude-haiku-5-5", rates={}, source="bench", digest="bench")
+    rates = pricing.rates("claude-haiku-5-5", now)
+    assert rates
+    price = Price.objects.create(
+        model="claude-haiku-5-5", rates=rates.as_json(), source=pricing.source(), digest="bench"
+    )
     versions = [_version(n) for n in range(20)]
     each = (items - LONG) // (batches - 1)
     long = _batch("Long pile", versions[0], people[0], "running", LONG, now)
@@ -56,6 +62,7 @@ def fill(batches: int, items: int, now: datetime) -> Batch:
         )  # fmt: skip
     for batch in rows:
         _fill(batch, worker, price, now)
+    _roll_up()
     Limits.objects.update_or_create(pk=1, defaults={"oldest_live": _oldest_live()})
     if connection.vendor == "postgresql":
         with connection.cursor() as cursor:
@@ -132,6 +139,24 @@ def _fill(batch: Batch, worker: Worker, price: Price, now: datetime) -> None:
                 "UPDATE batchboard_item SET result_id = id - %s + %s"
                 " WHERE batch_id = %s AND state = 'succeeded'", [first, attempt, batch.pk],
             )  # fmt: skip
+
+
+def _roll_up() -> None:
+    """The ledger's rows, which the recorder would have kept."""
+    day = "date(a.ended_at)"
+    if connection.vendor == "postgresql":
+        day = "CAST(a.ended_at AT TIME ZONE 'UTC' AS date)"
+    sums = ", ".join(f"COALESCE(SUM(a.{name}), 0)" for name in (*TOKENS, "cost"))
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "INSERT INTO batchboard_ledgerday (day, batch_id, model, mode, task_type_id, owner_id,"
+            f" attempts, unknown_attempts, unpriced_attempts, {', '.join((*TOKENS, 'cost'))},"
+            f" unknown_cost) SELECT {day}, a.batch_id, a.model, a.mode, v.task_type_id, b.owner_id,"
+            f" COUNT(*), 0, 0, {sums}, 0 FROM batchboard_attempt a"
+            " JOIN batchboard_batch b ON b.id = a.batch_id"
+            " JOIN batchboard_taskversion v ON v.id = b.version_id WHERE a.ended_at IS NOT NULL"
+            f" GROUP BY {day}, a.batch_id, a.model, a.mode, v.task_type_id, b.owner_id"
+        )
 
 
 def _insert(model: type[models.Model], count: int, given: dict[str, Any]) -> None:

@@ -4,13 +4,14 @@ from collections.abc import Callable
 
 import pytest
 from axe_playwright_python.base import AXE_SCRIPT
-from playwright.sync_api import Browser
+from playwright.sync_api import Browser, Page, expect
 
 from tests.acceptance.installation import Installation
 from tests.browser.person import DESK, PHONE, Person
 
 RUN = """async (options) => {
-  const { violations } = await axe.run(document, { ...options, resultTypes: ["violations"] });
+  const shown = { exclude: [[".htmx-request"]] };
+  const { violations } = await axe.run(shown, { ...options, resultTypes: ["violations"] });
   return violations
     .filter(({ impact }) => ["serious", "critical"].includes(impact))
     .flatMap(({ id, nodes }) =>
@@ -50,6 +51,8 @@ PAGES = {
     "costs": "/costs/",
     "estimates": "/costs/estimates/",
     "limits": "/limits/",
+    "ledger": "/costs/ledger/?by=type",
+    "ledger, one group": "/costs/ledger/?by=mode&group=cached",
     "people": "/people/",
     "person": "/people/1/",
     "account": "/account/",
@@ -57,6 +60,28 @@ PAGES = {
     "keys": "/account/",
     "search": "/search/?q=access",
 }
+
+
+COVERED = """() => {
+  const field = document.activeElement;
+  const sheet = document.getElementById("estimate");
+  const [one, other] = [field.getBoundingClientRect(), sheet.getBoundingClientRect()];
+  const covers = !sheet.contains(field) && one.bottom > other.top + 1 && one.top < other.bottom;
+  return [field.name || field.id, covers];
+}"""
+
+
+def fill(page: Page, place: Installation) -> Page:
+    """A new batch with the rows of a file."""
+    page.goto("/new/")
+    page.locator("#file").set_input_files(place.items(4, "filled"))
+    page.get_by_text("No bad rows").wait_for(timeout=60_000)
+    return page
+
+
+def settle(page: Page) -> None:
+    """While the estimate is being made again the old one is dimmed."""
+    page.wait_for_function("!document.querySelector('.htmx-request')")
 
 
 def axe(person: Person) -> dict[str, list[str]]:
@@ -72,6 +97,7 @@ def axe(person: Person) -> dict[str, list[str]]:
         page.set_viewport_size({**size, "height": tall})
         for scheme, rules in (("light", ALL), ("dark", COLOURS)):
             page.emulate_media(color_scheme=scheme)
+            settle(page)
             found[f"{name}, {scheme}"] = page.evaluate(RUN, rules)
     return {where: what for where, what in found.items() if what}
 
@@ -92,6 +118,36 @@ def test_axe_finds_nothing(batches: dict[str, str], sit: Callable[..., Person], 
             page.keyboard.press("m")
             page.get_by_role("dialog").wait_for()
     assert axe(person) == {}
+
+
+def test_axe_finds_nothing_in_a_form_that_is_filled(
+    place: Installation, batches: dict[str, str], sit: Callable[..., Person]
+) -> None:
+    person = sit("Administrator")
+    page = fill(person.page, place)
+    page.get_by_role("combobox", name="Task type").select_option("write")
+    page.get_by_role("textbox", name="Output contract").fill("{")
+    expect(page.locator("#f-d-contract")).to_have_attribute("aria-invalid", "true")
+    assert axe(person) == {}
+
+
+def test_the_estimate_covers_no_field_that_gets_the_focus_on_a_phone(
+    place: Installation, batches: dict[str, str], sit: Callable[..., Person]
+) -> None:
+    page = fill(sit("Operator", viewport=PHONE).page, place)
+    page.get_by_role("combobox", name="Task type").select_option(index=1)
+    expect(page.locator("#expected")).to_contain_text("$")
+    settle(page)
+    page.locator("#f-task_type").focus()
+    seen = []
+    for _ in range(40):
+        page.keyboard.press("Tab")
+        name, covered = page.evaluate(COVERED)
+        seen.append(name)
+        assert not covered, name
+        if name == "start":
+            break
+    assert {"name", "sample_size", "start"} <= set(seen)
 
 
 def test_axe_finds_nothing_where_people_sign_in(chromium: Browser, home: str) -> None:

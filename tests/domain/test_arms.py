@@ -233,12 +233,11 @@ def test_what_there_was_to_cache_is_told_where_it_was_to_be_cached():
     assert (single.shared_tokens, single.minimum_tokens) == (None, None)
 
 
-def test_items_that_shared_a_call_make_a_group():
-    batch = run(draft(4))
-    for first in Attempt.objects.order_by("id")[::2]:
-        Attempt.objects.filter(pk=first.pk + 1).update(call=first.call, slot=0)
-    arm = arm_of([batch], "packed")
+def test_items_that_share_a_call_make_a_group():
+    arm = arm_of([run(draft(4, mode="packed", group_size=2))], "packed, k 2")
     assert (arm.calls, arm.attempts, arm.group) == (2, 4, 2)
+    assert arm.cost == 2 * cost(COLD)
+    invariants(arm)
 
 
 # Sets of past batches

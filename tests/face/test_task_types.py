@@ -77,8 +77,23 @@ def test_saving_without_a_change_makes_no_version(page: Client, version: TaskVer
 
 
 def test_a_new_type_of_a_name_that_exists_is_a_conflict(page: Client, version: TaskVersion) -> None:
-    assert page.post("/task-types/new/", FIELDS | {"base": "0"}).status_code == 409
+    found = page.post("/task-types/new/", FIELDS | {"base": "0", "d-system": "Mine"})
+    content = found.content.decode()
+    assert found.status_code == 409
+    assert "There is a task type of that name already" in content
+    assert f'href="/task-types/{version.task_type_id}/edit"' in content
+    assert "while you were editing" not in content
+    assert ">Mine</textarea>" in content
+    assert 'name="base" value="0"' in content
     assert TaskVersion.objects.count() == 1
+
+
+def test_a_new_type_of_a_name_that_exists_is_told_while_one_types(
+    page: Client, version: TaskVersion
+) -> None:
+    found = page.post("/task-types/new/", FIELDS, headers={"HX-Request": "true"})
+    assert "There is a task type of that name already." in found.content.decode()
+    assert 'aria-invalid="true"' in found.content.decode()
 
 
 def test_what_cannot_be_used_is_refused_by_field_and_kept(page: Client) -> None:

@@ -49,6 +49,9 @@ def still(story: Story) -> Iterator[Shot]:
     yield Shot("costs", "/costs/", operator)
     yield Shot("costs-estimates", "/costs/estimates/", operator)
     yield Shot("limits-refused", "/limits/", story.admin, first=_too_low)
+    yield Shot("limits-prices", "/limits/", story.admin, first=_prices)
+    yield Shot("ledger", "/costs/ledger/?by=type", operator)
+    yield Shot("ledger-group", "/costs/ledger/?by=mode&group=cached", operator)
     yield Shot("people", "/people/", story.admin)
     yield Shot("account", "/account/", story.admin)
     yield Shot("password", "/password/", operator)
@@ -83,6 +86,12 @@ def _too_low(page: Page) -> None:
     page.fill('#limits-form [name="budget"]', "0.01")
     page.click("#limits-form .button.is-main")
     page.wait_for_selector("#limits-form .is-wrong")
+
+
+def _prices(page: Page) -> None:
+    page.fill('#limits-prices [name="model"]', "our-own-model")
+    page.click("#limits-prices .button.is-main")
+    page.wait_for_selector("#limits-prices .errors")
 
 
 def _sign_in_wrong(page: Page) -> None:
