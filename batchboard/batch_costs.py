@@ -96,7 +96,9 @@ def measured(batches: Sequence[Batch]) -> list[Measured]:
     A batch that ended does not change without its counters changing, so it is measured once in
     each process: a page over a hundred thousand items is quick from its second opening on.
     """
-    known = {batch.pk: _remembered[_key(batch)] for batch in batches if _key(batch) in _remembered}
+    known = {
+        batch.pk: found for batch in batches if (found := _remembered.get(_key(batch))) is not None
+    }
     fresh = _measure([batch for batch in batches if batch.pk not in known])
     for batch in batches:
         if batch.pk in fresh and batch.state not in UNFINISHED_BATCH:
