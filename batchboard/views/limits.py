@@ -33,7 +33,7 @@ WRONG = 422
 def limits(request: HttpRequest) -> HttpResponse:
     """The page; a POST changes what holds for all batches together."""
     if request.method != "POST":
-        return render(request, "limits/limits.html", limitslimits_page(request))
+        return render(request, "limits/limits.html", limits_page(request))
     require(request.user, Right.ADMINISTER, "change the limits")
     row = Limits.objects.current()
     form = LimitsForm(request.POST)
@@ -41,9 +41,7 @@ def limits(request: HttpRequest) -> HttpResponse:
         for name, why in stops(row, form.cleaned_data, timezone.now()).items():
             form.stop(name, why)
     if not form.is_valid():
-        return render(
-            request, "limits/limits.html", limitslimits_page(request, form=form), status=WRONG
-        )
+        return render(request, "limits/limits.html", limits_page(request, form=form), status=WRONG)
     before = {name: row.configured(name) for name in form.cleaned_data}
     # What is as it was stays unset, so that the environment goes on to decide it.
     asked = {name: value for name, value in form.cleaned_data.items() if value != before[name]}
@@ -54,7 +52,7 @@ def limits(request: HttpRequest) -> HttpResponse:
 
 @require_safe
 def limits_live(request: HttpRequest) -> HttpResponse:
-    return render(request, "limits/_live.html", limitslimits_page(request))
+    return render(request, "limits/_live.html", limits_page(request))
 
 
 @require_POST
