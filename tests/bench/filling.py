@@ -97,7 +97,8 @@ def _batch(
     started = at if ended else None
     return Batch(
         public_id=new_public_id(), seed=new_seed(), name=name, version=version, owner=owner,
-        state=state, mode=mode, total=total, succeeded=ended // 20 * 19, dead=ended // 20, cursor=ended,
+        state=state, mode=mode, total=total, cursor=ended,
+        succeeded=ended // 20 * 19, dead=ended // 20,
         created_at=at, started_at=started, cost=dollars(COST * ended), estimate_expected=1,
         estimate_worst=2,
         finished_at=at if state not in {"draft", "queued", "running"} else None,
