@@ -120,7 +120,7 @@ def prepare(preparation: Preparation) -> Prepared:
     elif upload.state == UploadState.READY and upload.profile:
         found.profile = Profile.of_json(upload.profile)
     _read_task_type(found)
-    _read_options(found)
+    read_options(found)
     _check_price(found)
     _check_columns(found)
     if len(found.name) > 200:
@@ -198,7 +198,8 @@ def _read_task_type(found: Prepared) -> None:
         found.definition = found.version.definition
 
 
-def _read_options(found: Prepared) -> None:
+def read_options(found: Prepared) -> None:
+    """How to run it, from its fields; what is wrong goes to its problems."""
     fields, wrong = found.fields, found.problems
     found.key = fields.get("key") or None
     found.only_first = _whole(found, "only_first")

@@ -108,6 +108,17 @@ def show(options: Options) -> int:
     return DONE
 
 
+def clone(options: Options) -> int:
+    batch = _find(options)
+    made = intake.clone(batch, options["name"], newest=options["task_version"] == "newest")
+    if options["start"]:
+        made.start()
+        warn_without_worker(messages)
+    said = f"{made.public_id} {made.state}: {made.name}, {made.total:,} items of {batch.public_id}"
+    _say(options, summary(made) | {"clone_of": batch.public_id}, said)
+    return DONE
+
+
 def pause(options: Options) -> int:
     return _act(options, Batch.pause)
 
@@ -165,7 +176,7 @@ def approve(options: Options) -> int:
 
 def reject(options: Options) -> int:
     batch = _find(options)
-    again = batch.reject(options["reason"], rerun=options["rerun"])
+    again = intake.reject(batch, options["reason"], rerun=options["rerun"])
     result = summary(batch) | {"rerun": again.public_id if again else None}
     _say(options, result, f"{batch.public_id} {batch.state}"
          + (f"; sent again as {again.public_id}" if again else ""))  # fmt: skip

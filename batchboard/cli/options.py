@@ -6,7 +6,8 @@ from decimal import Decimal, InvalidOperation
 from batchboard.models import Mode, RunOptions, Schedule
 
 
-def add_run_options(parser: argparse.ArgumentParser) -> None:
+def add_run_options(parser: argparse.ArgumentParser, *, budget_is_asked_for: bool = False) -> None:
+    """Where nobody looks on, a budget is asked for, or a clear word that there is none."""
     parser.add_argument("--concurrency", type=_at_least(1), metavar="N",
                         help="at most N calls of this batch in flight")  # fmt: skip
     parser.add_argument("--schedule", choices=Schedule.values, default=Schedule.WINDOW)
@@ -19,7 +20,10 @@ def add_run_options(parser: argparse.ArgumentParser) -> None:
                         help="context after which a new session starts")  # fmt: skip
     parser.add_argument("--first-look", action="store_true",
                         help="stop after the first N items until somebody looked")  # fmt: skip
-    parser.add_argument("--budget", type=_dollars, metavar="USD")
+    money = parser.add_mutually_exclusive_group(required=budget_is_asked_for)
+    money.add_argument("--budget", type=_dollars, metavar="USD")
+    if budget_is_asked_for:
+        money.add_argument("--no-budget", action="store_true", help="only the ceiling holds")
     parser.add_argument("--item-timeout", type=_at_least(1), default=120, metavar="S")
     parser.add_argument("--deadline", type=_at_least(1), metavar="S")
     parser.add_argument("--sample", type=_at_least(1), metavar="N",

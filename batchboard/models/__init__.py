@@ -17,6 +17,7 @@ from batchboard.models.limits import Limits, ModelLimit
 from batchboard.models.measured import Measured, WarmCache
 from batchboard.models.preparation import Preparation, PreparationState
 from batchboard.models.prices import PriceNotPossible, StoredPrice
+from batchboard.models.recurring import Recurring, RecurringRun, RunState
 from batchboard.models.reviewing import Review, ReviewState, SampledItem, Verdict
 from batchboard.models.sample import Sample
 from batchboard.models.session import Session
@@ -43,9 +44,12 @@ __all__ = [
     "PreparationState",
     "Price",
     "PriceNotPossible",
+    "Recurring",
+    "RecurringRun",
     "Review",
     "ReviewState",
     "RunOptions",
+    "RunState",
     "Sample",
     "SampledItem",
     "Schedule",

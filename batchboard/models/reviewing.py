@@ -9,6 +9,7 @@ from django.db import models
 from django.utils import timezone
 
 from batchboard import sampling
+from batchboard.models.copying import copies
 from batchboard.models.event import Event
 from batchboard.models.item import Item
 from batchboard.models.reserving import Reserving, SampledItemQuerySet
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
 
 
 SMALLEST_SAMPLE = 3
-PAGE = 1_000
 
 
 class ReviewState(models.TextChoices):
@@ -307,7 +307,6 @@ class Reviewing(Reserving):
     def _rerun(
         self: "Batch", review: Review, which: str, by: Any, version: "TaskVersion | None"
     ) -> "Batch":
-        from batchboard.models.arriving import NewItem
         from batchboard.models.batch import RunOptions
 
         items = self.items.all()
@@ -316,22 +315,13 @@ class Reviewing(Reserving):
             items = items.filter(models.Q(pk__in=failed) | models.Q(state=ItemState.DEAD))
         if not items.exists():
             raise MoveRefused("No item was judged bad and none is dead: nothing to send again.")
+        version = version or self.version.newest()
         return type(self).objects.create_with_items(
             name=f"{self.name} (again)"[:200],
-            version=version or self.version.newest(),
-            items=(NewItem(i.key, i.input.data, i.prompt_bytes) for i in _in_pages(items)),
+            version=version,
+            items=copies(items, version.prompt),
             options=RunOptions.of(self),
             by=by,
             rerun_of=self,
             arrives=False,
         )
-
-
-def _in_pages(items: Any) -> Iterator[Item]:
-    """All of `items` in the file's order, by pages: no cursor stays open while they are copied."""
-    position = -1
-    while page := list(
-        items.filter(position__gt=position).order_by("position").select_related("input")[:PAGE]
-    ):
-        yield from page
-        position = page[-1].position

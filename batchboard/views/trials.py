@@ -8,7 +8,7 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.views.decorators.http import require_POST, require_safe
 
-from batchboard import template
+from batchboard import intake, template
 from batchboard.ingest import IngestError
 from batchboard.models import (
     Batch,
@@ -55,7 +55,7 @@ def new_batch_trial(request: HttpRequest, public_id: str) -> HttpResponse:
         context = page(request, preparation, refused=True)
         return render(request, "new/new.html", context, status=422)
     try:
-        row = prepared.items(preparation.upload).peek()[0]
+        row = intake.first_rows(prepared.items(preparation.upload))[0]
     except IngestError:
         return redirect("new-batch", public_id)
     version = TaskVersion.objects.for_definition(prepared.definition, request.user)

@@ -48,6 +48,13 @@ def still(story: Story) -> Iterator[Shot]:
     yield Shot("task-type-edit", f"{shown['task type']}edit", operator)
     yield Shot("costs", "/costs/", operator)
     yield Shot("costs-estimates", "/costs/estimates/", operator)
+    yield Shot("recurrings", "/recurring/", operator)
+    yield Shot("recurring", shown["recurring"], operator)
+    yield Shot("recurring-viewer", shown["recurring"], story.viewer)
+    yield Shot(
+        "recurring-new", f"/recurring/new/?batch={shown['released'].split('/')[2]}", operator
+    )
+    yield Shot("batch-again", shown["released"], operator, first=_again)
     yield Shot("limits-refused", "/limits/", story.admin, first=_too_low)
     yield Shot("limits-prices", "/limits/", story.admin, first=_prices)
     yield Shot("ledger", "/costs/ledger/?by=type", operator)
@@ -75,6 +82,12 @@ def _open(key: str) -> Callable[[Page], None]:
         page.wait_for_selector("#drawer[open] h2")
 
     return open_
+
+
+def _again(page: Page) -> None:
+    page.locator("#batch-menu summary").click()
+    page.locator('[data-opens="again"]').click()
+    page.wait_for_selector("#again[open] h2")
 
 
 def _settings(page: Page) -> None:
