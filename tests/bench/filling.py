@@ -22,8 +22,12 @@ from batchboard.models import (
 )
 from batchboard.models.batch import new_public_id, new_seed
 from batchboard.models.task_type import TaskType
+from batchboard.money import dollars
 
 LONG = 100_000
+COST = 4_200_000
+"""Units of money of each attempt."""
+
 STATES = (
     ("draft",) * 6
     + ("queued",) * 4
@@ -58,7 +62,7 @@ def fill(batches: int, items: int, now: datetime) -> Batch:
         state = STATES[n] if n < len(STATES) else "released"
         rows.append(
             _batch(f"[Batch] Pile {n}", versions[n % 20], people[n % 5], state, each,
-                   now - timedelta(hours=n))
+                   now - timedelta(hours=n), ("cached", "single")[n // 20 % 2])
         )  # fmt: skip
     for batch in rows:
         _fill(batch, worker, price, now)
@@ -79,7 +83,13 @@ def _version(number: int) -> TaskVersion:
 
 
 def _batch(
-    name: str, version: TaskVersion, owner: User, state: str, total: int, at: datetime
+    name: str,
+    version: TaskVersion,
+    owner: User,
+    state: str,
+    total: int,
+    at: datetime,
+    mode: str = "cached",
 ) -> Batch:
     ended = {"draft": 0, "queued": 0, "running": total * 3 // 4 // 20 * 20}.get(
         state, total // 20 * 20
@@ -87,8 +97,10 @@ def _batch(
     started = at if ended else None
     return Batch(
         public_id=new_public_id(), seed=new_seed(), name=name, version=version, owner=owner,
-        state=state, total=total, succeeded=ended // 20 * 19, dead=ended // 20, cursor=ended,
-        created_at=at, started_at=started, cost=0, estimate_expected=1, estimate_worst=2,
+        state=state, mode=mode, total=total, cursor=ended,
+        succeeded=ended // 20 * 19, dead=ended // 20,
+        created_at=at, started_at=started, cost=dollars(COST * ended), estimate_expected=1,
+        estimate_worst=2,
         finished_at=at if state not in {"draft", "queued", "running"} else None,
         decided_at=at if state in {"released", "rejected"} else None,
     )  # fmt: skip
@@ -105,7 +117,7 @@ def _fill(batch: Batch, worker: Worker, price: Price, now: datetime) -> None:
     outcome = f"CASE WHEN n.i >= {ended} THEN '' WHEN n.i % 20 = 7 THEN 'refused' ELSE 'ok' END"
     _insert(Item, batch.total, {
         "batch_id": batch.pk, "position": "n.i", "key": "'ticket-' || n.i", "state": state,
-        "prompt_bytes": 120, "cost": f"CASE WHEN n.i < {ended} THEN 4200000 ELSE 0 END",
+        "prompt_bytes": 120, "cost": f"CASE WHEN n.i < {ended} THEN {COST} ELSE 0 END",
         "outcome": outcome, "tries": f"CASE WHEN n.i < {ended + live} THEN 1 ELSE 0 END",
         "latency_ms": f"CASE WHEN n.i < {ended} THEN 900 + n.i % 400 END",
         "input_tokens": 300, "output_tokens": 40,
@@ -122,14 +134,14 @@ def _fill(batch: Batch, worker: Worker, price: Price, now: datetime) -> None:
     at = _moment(batch.started_at or now, "n.i")
     _insert(Attempt, ended + live, {
         "item_id": f"{first} + n.i", "batch_id": batch.pk, "worker_id": worker.pk,
-        "price_id": price.pk, "model": "'claude-haiku-5-5'", "mode": "'cached'",
+        "price_id": price.pk, "model": "'claude-haiku-5-5'", "mode": f"'{batch.mode}'",
         "call": f"{before} + n.i", "max_tokens": 200, "reserved": 9000000, "granted_at": at,
         "started_at": at, "ended_at": f"CASE WHEN {over} THEN {at} END",
         "outcome": outcome,
         "problem": f"CASE WHEN {over} AND n.i % 20 = 7 THEN 'The model refused.' ELSE '' END",
         "status": 200, "request_id": "'req_' || n.i", "input_tokens": 300, "output_tokens": 40,
         "cache_write_5m_tokens": 0, "cache_write_1h_tokens": 0, "cache_read_tokens": 0,
-        "cost": f"CASE WHEN {over} THEN 4200000 END", "latency_ms": "900 + n.i % 400",
+        "cost": f"CASE WHEN {over} THEN {COST} END", "latency_ms": "900 + n.i % 400",
     })  # fmt: skip
     if batch.total >= LONG:
         attempt = Attempt.objects.filter(batch=batch).order_by("pk").values_list("pk", flat=True)[0]

@@ -70,6 +70,8 @@ def addresses(client, long: str):
     for state in ("succeeded", "dead"):
         yield f"items: {state}, find ticket-7", f"{page}?state={state}&find=ticket-7"
     yield "item", f"{page}items/ticket-50007"
+    yield "costs, the long batch against others", "/costs/?type=1"
+    yield "costs, estimates", "/costs/estimates/"
     for by in ("day", "type", "model", "mode", "owner"):
         yield f"ledger by {by}", f"/costs/ledger/?by={by}"
         yield f"ledger by {by}, all of it", f"/costs/ledger/?by={by}&since="
