@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from django.db import models
 from django.utils import timezone
 
+from batchboard.models.copying import copies
 from batchboard.models.review import Review, ReviewState, Verdict
 from batchboard.roles import Right, require
 from batchboard.states import ItemState, MoveRefused
