@@ -5,7 +5,7 @@ from datetime import timedelta
 
 import pytest
 
-from batchboard import filing, rows
+from batchboard import filing, leasing, rows
 from batchboard.models import Limits, QueueSign, Upload, Worker
 from batchboard.models.queue_sign import FILES
 from batchboard.supervisor import consuming
@@ -95,17 +95,18 @@ def test_a_message_without_work_is_a_sign(clock, announced):
 def test_a_long_file_gives_signs_all_the_while(clock, announced, monkeypatch):
     """Each five hundred rows take ten seconds here."""
     monkeypatch.setattr(forecast, "count", lambda *_: forecast.Counted())
-    monkeypatch.setattr(filing, "TELL_SECONDS", 0)
+    monkeypatch.setattr(leasing, "TELL_SECONDS", 0)
     content = b"ticket\n" + b"".join(b"T-%d\n" % n for n in range(3_000))
     Upload.objects.receive("tickets.csv", [content], None)
-    signs, note = [], filing._sign
+    signs, note = [], leasing.sign
 
     def sign():
         clock.advance(10)  # less than a lease
         note()
         signs.append(QueueSign.objects.get(pk=FILES).at)
 
-    monkeypatch.setattr(filing, "_sign", sign)
+    monkeypatch.setattr(leasing, "sign", sign)
+    monkeypatch.setattr(filing, "sign", sign)
     filing.work_through()
     assert Upload.objects.get().state == "ready"
     assert len(signs) == 1 + 6 + 1
