@@ -111,6 +111,8 @@ def prepare_experiment(preparation: Preparation) -> PreparedExperiment:
         name: base.problems[name] for name in ("items", "key", "task_type") if name in base.problems
     }
     _read_source(found)
+    if base.unpriced:
+        found.problems["task_type"] = Problem(str(experimenting.no_price(base.unpriced)))
     _read_n(found)
     _read_budget(found)
     if len(found.rows) < 2:
@@ -123,7 +125,9 @@ def prepare_experiment(preparation: Preparation) -> PreparedExperiment:
 def foresee(preparation: Preparation, found: PreparedExperiment) -> Foreseen | None:
     """What the arms would cost and take, or None while items, task type or an arm are not known."""
     sizes = found.sizes()
-    if found.definition is None or not sizes or len(found.arms) < len(found.rows) or not found.arms:
+    if found.definition is None or found.base.unpriced or not sizes:
+        return None
+    if len(found.arms) < len(found.rows) or not found.arms:
         return None
     counted = forecast.Counted()
     stored, upload = preparation.counted or {}, preparation.upload

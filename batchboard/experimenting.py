@@ -9,20 +9,21 @@ from typing import Any
 
 from django.utils import timezone
 
-from batchboard import intake, template
+from batchboard import intake
 from batchboard.arm_text import MOST_ARMS, ArmPlan, labels_of
 from batchboard.drawing import draw
 from batchboard.estimate import Estimate
 from batchboard.models import (
     Batch,
     Experiment,
-    ItemInput,
     Limits,
     NewArm,
     NewItem,
     RunOptions,
     TaskVersion,
 )
+from batchboard.models.copying import copies
+from batchboard.models.prices import is_priced
 from batchboard.task_definition import TaskDefinition
 from dispatch import forecast
 
@@ -70,23 +71,19 @@ def draw_rows(items: intake.Items, n: int | None, seed: str) -> list[NewItem]:
 
 
 def draw_items(batch: Batch, definition: TaskDefinition, n: int | None, seed: str) -> list[NewItem]:
-    """`n` items of an earlier batch, as `definition` would send them. Raises PlanError."""
+    """`n` items of an earlier batch, as `definition` would send them. Raises PlanError, and
+    MoveRefused where they lack what its prompt names."""
     keys = batch.items.order_by().values_list("key", flat=True).iterator()
     drawn = draw(seed, keys, n or USUAL_ITEMS, str)
-    rows: dict[str, dict[str, Any]] = {}
+    found: dict[str, NewItem] = {}
     for start in range(0, len(drawn), KEYS_AT_ONCE):
-        inputs = ItemInput.objects.filter(
-            item__batch=batch, item__key__in=drawn[start : start + KEYS_AT_ONCE]
-        )
-        rows |= dict(inputs.values_list("item__key", "data"))
-    for name in sorted(template.columns(definition.prompt)):
-        if any(name not in row for row in rows.values()):
-            raise PlanError(f"Items of {batch.name} have no field {name}, which the prompt names.")
-    found = [
-        NewItem(key, rows[key], len(template.render(definition.prompt, rows[key]).encode()))
-        for key in drawn
-    ]
-    return _checked(found, n, f"{batch.name} has")
+        chosen = batch.items.filter(key__in=drawn[start : start + KEYS_AT_ONCE])
+        found |= {item.key: item for item in copies(chosen, definition.prompt)}
+    return _checked([found[key] for key in drawn], n, f"{batch.name} has")
+
+
+def no_price(model: str) -> PlanError:
+    return PlanError(f"No price of {model} is known, so what it costs cannot be compared.")
 
 
 def check_arms(arms: Sequence[ArmPlan]) -> None:
@@ -149,6 +146,8 @@ def create(
     `progress` and `with_it` are as `create_with_arms` has them. Raises PlanError, and MoveRefused
     to who may not."""
     check_arms(arms)
+    if not is_priced(definition.model):
+        raise no_price(definition.model)
     counted = count(definition, items)
     version = version or TaskVersion.objects.for_definition(definition, by)
     intake.remember(version, counted)

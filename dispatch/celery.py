@@ -14,6 +14,7 @@ FILES = "files"
 PUMP_SECONDS = 2.0
 TIDY_SECONDS = 60.0
 FILES_SECONDS = 5.0
+RECURRING_SECONDS = 15.0
 
 
 def broker_url(redis_url: str) -> str:
@@ -67,6 +68,11 @@ app.conf.update(
             "task": "dispatch.intake_tasks.work_through",
             "schedule": FILES_SECONDS,
             "options": {"expires": FILES_SECONDS, "queue": FILES},
+        },
+        "recurring": {
+            "task": "dispatch.intake_tasks.fire_recurring",
+            "schedule": RECURRING_SECONDS,
+            "options": {"expires": RECURRING_SECONDS, "queue": CONTROL},
         },
     },
     beat_schedule_filename=str(settings.DATA_DIR / "beat"),

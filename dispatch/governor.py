@@ -9,15 +9,17 @@ never more is spent, than the limits allow, however many processes ask.
 import heapq
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from datetime import datetime, timedelta
+from datetime import timedelta
 from functools import partial
 from hashlib import sha256
 
 from django.db import transaction
 
-from batchboard import pricing, rows, signals
+from batchboard import rows, signals
 from batchboard.models import Batch, Limits, Price
+from batchboard.models.prices import Applied, applied, why_not
 from batchboard.money import dollars, share_out, units
+from batchboard.pricing import Rates
 from batchboard.states import BatchState, Block, ItemState, Wait
 from dispatch import conversations
 from dispatch.buckets import WAITS, Need
@@ -84,14 +86,6 @@ def fair_room(limits: Limits, live: Live, worker: int, workers: int) -> int:
     return max(0, share - live.by_worker[worker])
 
 
-def price_of(model: str, at: datetime) -> pricing.Rates:
-    """The rates of `model` at a moment. Raises LookupError where no price of it is known."""
-    rates = pricing.rates(model, at)
-    if rates is None:
-        raise LookupError(f"{model} has no known price.")
-    return rates
-
-
 class _Round:
     """One round of admission, within one decision."""
 
@@ -107,6 +101,7 @@ class _Round:
         self.chosen: list[tuple[Call, Conversation | None]] = []
         self.result = Admission()
         self.binds = ""
+        self.prices: dict[str, Applied | None] = {}
         ceiling = self.limits.configured("budget")
         self.money = (
             None if ceiling is None
@@ -162,9 +157,9 @@ class _Round:
             contender.waits, contender.waits_until = Wait.PROVIDER_PAUSE, buckets.row.paused_until
             self.result.retry_after(buckets.paused_for)
             return False
-        rates = pricing.rates(contender.work.model, self.now)
-        if rates is None:
-            contender.block = Block.UNPRICED, f"No price of {contender.work.model} is known."
+        price = self._price(contender.work.model)
+        if price is None and (refusal := self._unpriced(contender)):
+            contender.block = Block.UNPRICED, refusal
             return False
         need = contender.need(items)
         short = buckets.short_of(need)
@@ -173,7 +168,7 @@ class _Round:
             contender.waits = self.binds = WAITS[kind]
             self.result.retry_after(seconds)
             return False
-        call = self._call(contender, items, need, rates)
+        call = self._call(contender, items, need, price.rates if price else None)
         if not self._affordable(contender, call.reserved):
             return False
         call.number = self.made.number()
@@ -181,8 +176,28 @@ class _Round:
         self._take(contender, call)
         return True
 
+    def _price(self, model: str) -> Applied | None:
+        """One price for the whole round, so that what is reserved and what is recorded agree."""
+        if model not in self.prices:
+            self.prices[model] = applied(model, self.now)
+        return self.prices[model]
+
+    def _price_row(self, model: str) -> int | None:
+        price = self._price(model)
+        return None if price is None else _price_row(model, price)
+
+    def _unpriced(self, contender: Contender) -> str:
+        row = contender.row
+        return why_not(
+            contender.work.model,
+            self.now,
+            unpriced_ok=row.unpriced_ok,
+            budget=row.budget,
+            ceiling=self.money,
+        )
+
     def _call(
-        self, contender: Contender, items: Sequence[Queued], need: Need, rates: pricing.Rates
+        self, contender: Contender, items: Sequence[Queued], need: Need, rates: Rates | None
     ) -> Call:
         work, row = contender.work, contender.row
         max_tokens = contender.mode.max_tokens(work, len(items))
@@ -190,7 +205,7 @@ class _Round:
             max_tokens *= 2
         max_tokens = min(MAX_TOKENS, max_tokens)
         bound = contender.bound(items) + OVERHEAD_TOKENS
-        reserved = rates.worst(bound, max_tokens, cache=contender.cache)
+        reserved = rates.worst(bound, max_tokens, cache=contender.cache) if rates else 0
         shares = share_out(reserved, [item.prompt_bytes + max_tokens for item in items])
         return Call(
             number=0,
@@ -279,7 +294,7 @@ class _Round:
             "batchboard_attempt",
             ATTEMPT,
             [
-                (part.item, call.batch, call.worker, _price_row(call.model, call.rates), call.model,
+                (part.item, call.batch, call.worker, self._price_row(call.model), call.model,
                  call.mode, call.number, int(first), call.prime, call.max_tokens,
                  call.expected_input if first else 0, call.expected_output if first else 0,
                  part.reserved, self.now, until, started_at, "", "", "", call.cache, call.session)
@@ -325,13 +340,13 @@ def _first_of(call: Call) -> list[bool]:
     return [number == 0 for number in range(len(call.parts))]
 
 
-def _price_row(model: str, rates: pricing.Rates) -> int:
-    """The id of the stored record of these rates."""
-    digest = sha256(f"{model} {rates}".encode()).hexdigest()
+def _price_row(model: str, price: Applied) -> int:
+    """The id of the stored record of what is applied."""
+    digest = sha256(f"{model} {price}".encode()).hexdigest()
     if digest not in _price_rows:
         row, _ = Price.objects.get_or_create(
             digest=digest,
-            defaults={"model": model, "rates": rates.as_json(), "source": pricing.source()},
+            defaults={"model": model, "rates": price.rates.as_json(), "source": price.source},
         )
         _price_rows[digest] = row.pk
     return _price_rows[digest]

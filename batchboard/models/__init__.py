@@ -18,10 +18,14 @@ from batchboard.models.experiment import (
     NewArm,
 )
 from batchboard.models.item import Item, ItemInput
+from batchboard.models.ledger_day import LedgerDay
 from batchboard.models.limits import Limits, ModelLimit
 from batchboard.models.measured import Measured, WarmCache
 from batchboard.models.preparation import Preparation, PreparationKind, PreparationState
-from batchboard.models.reviewing import Review, ReviewState, SampledItem, Verdict
+from batchboard.models.prices import PriceNotPossible, StoredPrice
+from batchboard.models.queue_sign import QueueSign
+from batchboard.models.recurring import Recurring, RecurringRun, RunState
+from batchboard.models.review import Review, ReviewState, SampledItem, Verdict
 from batchboard.models.sample import Sample
 from batchboard.models.session import Session
 from batchboard.models.sign_in_tries import SignInTries
@@ -40,6 +44,7 @@ __all__ = [
     "ExperimentState",
     "Item",
     "ItemInput",
+    "LedgerDay",
     "Limits",
     "Measured",
     "Mode",
@@ -50,15 +55,21 @@ __all__ = [
     "PreparationKind",
     "PreparationState",
     "Price",
+    "PriceNotPossible",
+    "QueueSign",
+    "Recurring",
+    "RecurringRun",
     "Review",
     "ReviewState",
     "RunOptions",
+    "RunState",
     "Sample",
     "SampledItem",
     "Schedule",
     "Session",
     "SignInTries",
     "Spend",
+    "StoredPrice",
     "TaskType",
     "TaskVersion",
     "Upload",

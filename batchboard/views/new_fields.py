@@ -128,7 +128,9 @@ def _concurrency(prepared: Prepared, estimate: Estimate | None, limits: Limits) 
 def _budget(estimate: Estimate | None) -> Field:
     hint = "Empty: no limit of its own"
     actions = []
-    if estimate is not None:
+    if estimate is not None and estimate.worst is None:
+        hint = "None without a known price: it could not hold"
+    elif estimate is not None and estimate.worst is not None:
         hint = f"Worst case is {usd(estimate.worst)}"
         enough = f"{ceil(estimate.worst * 100) / 100:.2f}"
         actions = [Action("Use it", "budget", enough)]

@@ -90,7 +90,7 @@ def test_a_task_type_that_is_not_there_is_refused_with_the_nearest_name(both):
 @pytest.mark.parametrize(
     ("text", "says"),
     [
-        ("mode=fast", "no mode 'fast': there are single, cached, session, packed"),
+        ("mode=fast", "no mode 'fast': there are single, cached"),
         ("version=two", "'two' is no version"),
         ("version=0", "'0' is no version"),
         ("version=²", "'²' is no version"),

@@ -164,7 +164,7 @@ def test_one_arm_is_no_experiment_and_nothing_is_made(version):
 def test_items_of_a_batch_that_lack_a_column_of_the_prompt_are_refused(version):
     other = task_version()
     definition = replace(version.definition, prompt="Look at {{ title }}")
-    with pytest.raises(PlanError, match="no field title"):
+    with pytest.raises(MoveRefused, match="names title"):
         experimenting.draw_items(draft(3, version=other), definition, 3, "s")
 
 

@@ -46,6 +46,7 @@ class Story:
         self.bb.simulate(**QUICK)
         self._finish()
         self._experiment()
+        self._repeat()
         self._stop_halfway()
         self._draft()
 
@@ -139,6 +140,28 @@ class Story:
             path = self.operator.experiment(self.competitors, "Weekly competitor scan", arms, start)
             self.shown[shown_as] = path
         until(lambda: "What to do next" in self.operator.get(path).text(), 60, "the verdict")
+
+    def _repeat(self) -> None:
+        """Three that recur: one ran, one is to come, one is paused."""
+        batch = self.shown["released"].split("/")[2]
+        made = []
+        for name, source, task_type, cron in (
+            ("Weekly competitor scan", ("--from-batch", batch), "Weekly competitor scan",
+             "0 9 * * 1"),
+            ("Ticket triage of the night", ("--items", self.tickets), "Ticket triage",
+             "0 7 * * 1-5"),
+            ("Notes for the release", ("--items", self.notes), "PR review notes", "0 6 1 * *"),
+        ):  # fmt: skip
+            said = self.bb.run(
+                "recurring", "add", *source, "--name", name, "--task-type", task_type, "--cron",
+                cron, "--zone", "Europe/Berlin", "--budget", "2",
+            )  # fmt: skip
+            made.append(said.partition(":")[0])
+        self.bb.run("recurring", "pause", made[2])
+        self.shown["recurring"] = f"/recurring/{made[0]}/"
+        self.operator.send(f"{self.shown['recurring']}run")
+        until(lambda: self.bb.read("SELECT count(*) FROM batchboard_recurringrun WHERE"
+                                   " state = 'started'")[0], 60, "the run", every=0.2)  # fmt: skip
 
     def _create(
         self, shown_as: str, items: Path, task_type: str, days_ago: int, /, **fields: object
