@@ -156,7 +156,7 @@ def store_fields(preparation: Preparation, fields: dict[str, str]) -> None:
         Preparation.objects.filter(pk=preparation.pk, state=PreparationState.EDITING).update(
             fields=preparation.fields,
             saved_at=preparation.saved_at,
-            **({"error": None} if given else {}),
+            **({"error": None} if fields else {}),
         )
         return
     # Two requests of a fresh form may come at once: the later one wins, as it would later on.

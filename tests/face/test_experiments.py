@@ -1,4 +1,4 @@
-"""The pages of experiments: the list, the form with its estimate, progress, verdict, and who may."""
+"""The pages of experiments: list, form with its estimate, progress, verdict, and who may."""
 
 from decimal import Decimal
 
