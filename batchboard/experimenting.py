@@ -24,6 +24,7 @@ from batchboard.models import (
 )
 from batchboard.models.copying import copies
 from batchboard.models.prices import is_priced
+from batchboard.money import ZERO
 from batchboard.task_definition import TaskDefinition
 from dispatch import forecast
 
@@ -46,11 +47,11 @@ class Foreseen:
 
     @property
     def expected(self) -> Decimal:
-        return sum((arm.expected for arm in self.arms), Decimal(0))
+        return sum((arm.expected or ZERO for arm in self.arms), ZERO)
 
     @property
     def worst(self) -> Decimal:
-        return sum((arm.worst for arm in self.arms), Decimal(0))
+        return sum((arm.worst or ZERO for arm in self.arms), ZERO)
 
     @property
     def seconds(self) -> float:
@@ -160,8 +161,8 @@ def create(
             NewArm(
                 label,
                 options_of(arm, sample_size),
-                found.expected,
-                found.worst,
+                found.expected or ZERO,
+                found.worst or ZERO,
                 found.seconds,
             )
             for label, arm, found in zip(labels_of(arms), arms, foreseen.arms, strict=True)

@@ -41,6 +41,10 @@ async def all_moved(changed: Set[str], views: Set[View]) -> Painted:
     return Painted()
 
 
+async def all_still(changed: Set[str], views: Set[View]) -> Painted:
+    return Painted(moved=False)
+
+
 ONE, BOARD = View(batch="b_one"), View(board=True)
 
 
@@ -69,6 +73,19 @@ def test_only_the_batch_that_is_looked_at_is_named(quick: None) -> None:
             hub.tell("b_one")
             assert await heard(one, 1) == [["batch-b_one", "board"]]
             assert await heard(board, 1) == [["board"]]
+
+    in_loop(test)
+
+
+def test_batches_that_are_watched_together_are_named_as_one(quick: None) -> None:
+    async def test() -> None:
+        hub = Hub(silence, all_still)
+        arms = View(watched=frozenset({"b_one", "b_two"}))
+        with hub.listening(arms) as listener:
+            assert await heard(listener, 1) == [["board", "watched"]]
+            hub.tell("b_other")
+            hub.tell("b_two")
+            assert await heard(listener, 1) == [["watched"]]
 
     in_loop(test)
 
