@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, expect, sync_playwright
 
-from tests.acceptance.installation import Installation
 from tests.browser.person import Person
+from tests.browser.place import Place
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 REQUIRED = os.environ.get("BATCHBOARD_TEST_SERVERS") == "required"
@@ -38,21 +38,21 @@ def chromium() -> Iterator[Browser]:
 
 
 @pytest.fixture(scope="package")
-def place(chromium: Browser, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Installation]:
+def place(chromium: Browser, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
     folder = tmp_path_factory.mktemp("browser") / "installation"
     folder.mkdir()
     simulator = "--latency 0.2 --latency-sigma 0 --output-tokens 30"
-    with Installation(folder, simulator, BATCHBOARD_WORKERS="1") as installation:
+    with Place(folder, simulator, BATCHBOARD_WORKERS="1") as installation:
         yield installation
 
 
 @pytest.fixture(scope="package")
-def home(place: Installation) -> str:
+def home(place: Place) -> str:
     return f"http://localhost:{place.port}"
 
 
 @pytest.fixture(scope="package")
-def first_password(place: Installation) -> str:
+def first_password(place: Place) -> str:
     """The administrator's, as the terminal shows it."""
     return FIRST_PASSWORD.search((place.folder / "up.log").read_text())[1]
 

@@ -7,8 +7,8 @@ import pytest
 from axe_playwright_python.base import AXE_SCRIPT
 from playwright.sync_api import Browser, Page, expect
 
-from tests.acceptance.installation import Installation
 from tests.browser.person import DESK, PHONE, Person
+from tests.browser.place import Place
 
 RUN = """async (options) => {
   const shown = { exclude: [["#estimate.htmx-request"]] };
@@ -24,7 +24,7 @@ COLOURS = {"runOnly": {"type": "rule", "values": ["color-contrast"]}}
 
 
 @pytest.fixture(scope="module")
-def batches(place: Installation) -> dict[str, str]:
+def batches(place: Place) -> dict[str, str]:
     """One batch in review with a dead letter, and one in another mode to hold against it."""
     place.simulate(fail_containing={"some text 3": "refusal"})
     items, task_type = place.items(5, "access"), place.task_type(contract=True)
@@ -83,7 +83,7 @@ COVERED = """() => {
 }"""
 
 
-def fill(page: Page, place: Installation) -> Page:
+def fill(page: Page, place: Place) -> Page:
     """A new batch with the rows of a file."""
     page.goto("/new/")
     page.locator("#file").set_input_files(place.items(4, "filled"))
@@ -131,7 +131,7 @@ def test_axe_finds_nothing(batches: dict[str, str], sit: Callable[..., Person], 
 
 
 def test_axe_finds_nothing_in_a_form_that_is_filled(
-    place: Installation, batches: dict[str, str], sit: Callable[..., Person]
+    place: Place, batches: dict[str, str], sit: Callable[..., Person]
 ) -> None:
     person = sit("Administrator")
     page = fill(person.page, place)
@@ -142,7 +142,7 @@ def test_axe_finds_nothing_in_a_form_that_is_filled(
 
 
 def test_the_estimate_covers_no_field_that_gets_the_focus_on_a_phone(
-    place: Installation, batches: dict[str, str], sit: Callable[..., Person]
+    place: Place, batches: dict[str, str], sit: Callable[..., Person]
 ) -> None:
     page = fill(sit("Operator", viewport=PHONE).page, place)
     page.get_by_role("combobox", name="Task type").select_option(index=1)
