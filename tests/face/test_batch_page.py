@@ -202,9 +202,7 @@ def test_failures_are_grouped_by_reason_with_what_was_done(
     assert "Send 2 again" in panel
 
 
-def test_a_new_reason_stands_below_those_that_are_read(
-    page: Client, make_batch: MakeBatch
-) -> None:
+def test_a_new_reason_stands_below_those_that_are_read(page: Client, make_batch: MakeBatch) -> None:
     batch = make_batch("running", dead=2, succeeded=1, waiting=3, started_at=STARTED)
     tries = Attempt.objects.filter(batch=batch)
     tries.filter(outcome="ok").update(outcome="overloaded", ended_at=STARTED)
