@@ -12,9 +12,15 @@ from playwright.sync_api import Browser, expect, sync_playwright
 
 from tests.browser.person import Person
 from tests.browser.place import Place
+from tests.browsing import signed_in
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 REQUIRED = os.environ.get("BATCHBOARD_TEST_SERVERS") == "required"
+ADD = """
+from batchboard.models import User
+from batchboard.roles import Role
+User.objects.add_person({name!r}, [role for role in Role if role.label in {roles!r}])
+"""
 FIRST_PASSWORD = re.compile(r"one-time password (\S+)")
 
 
@@ -65,17 +71,19 @@ def admin(chromium: Browser, home: str, first_password: str) -> Iterator[Person]
 
 
 @pytest.fixture(scope="package")
-def account(chromium: Browser, home: str, admin: Person) -> Callable[..., dict[str, object]]:
-    """`account("operator")`: the session of somebody with that role, signed in once."""
+def account(place: Place) -> Callable[..., dict[str, object]]:
+    """`account("Operator")`: a session of somebody with that role, made without the pages that add
+    and sign in, which another test goes through."""
     sessions: dict[str, dict[str, object]] = {}
 
     def session(role: str) -> dict[str, object]:
         if role not in sessions:
             name = f"{role.lower()}1"
-            password = admin.add(name, *([] if role == "Viewer" else [role]))
-            with present(Person(chromium, home, name)) as person:
-                person.sign_in(password)
-                sessions[role] = person.context.storage_state()
+            roles = [] if role == "Viewer" else [role]
+            place.run("shell", "-c", ADD.format(name=name, roles=roles))
+            where = {"domain": "localhost", "path": "/"}
+            cookies = [{"name": n, "value": v, **where} for n, v in signed_in(place, name).items()]
+            sessions[role] = {"cookies": cookies, "origins": []}
         return sessions[role]
 
     return session

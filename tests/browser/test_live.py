@@ -10,7 +10,7 @@ from tests.browser.place import Place
 from tests.servers import until
 
 MOST = 0.005
-ITEMS = 200
+ITEMS = 100
 WATCH = """() => {
   window.shifted = [];
   const name = (node) => node?.id || node?.className || node?.nodeName;
@@ -25,7 +25,7 @@ WATCH = """() => {
 @pytest.fixture
 def running(place: Place) -> Iterator[str]:
     """A batch that has just begun, and that meets some trouble."""
-    place.simulate(latency=0.5, rate_529=0.05, fail_containing={"some text 33": "refusal"})
+    place.simulate(latency=0.4, rate_529=0.05, fail_containing={"some text 33": "refusal"})
     task_type = place.task_type(contract=True)
     batch = place.submit(place.items(ITEMS, "live"), task_type, "--concurrency", "10")
     yield batch
