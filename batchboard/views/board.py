@@ -9,7 +9,7 @@ from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
 from batchboard import rows
-from batchboard.models import Limits, Preparation, TaskType, User, Worker
+from batchboard.models import Batch, Limits, Preparation, TaskType, User, Worker
 from batchboard.views.board_filter import MOST_CARDS, STATES, BoardFilter
 from batchboard.views.cards import Card, cards, live_items
 from batchboard.views.columns import CARDS_SHOWN, COLUMNS, ENDED, Column, counts
@@ -86,7 +86,9 @@ def _columns(shown: BoardFilter, now: datetime) -> dict[str, Any]:
     among = shown.batches()
     number = counts(among)
     columns = (*COLUMNS, ENDED) if shown.ended else COLUMNS
-    batches = {column.name: column.batches(among, shown.most(column.name)) for column in columns}
+    batches = _each_once(
+        {column.name: column.batches(among, shown.most(column.name)) for column in columns}
+    )
     live = live_items(limits)
     found = cards(
         [batch for column in batches.values() for batch in column],
@@ -113,6 +115,13 @@ def _columns(shown: BoardFilter, now: datetime) -> dict[str, Any]:
         "limits": limits,
         "workers": workers,
     }
+
+
+def _each_once(batches: dict[str, list[Batch]]) -> dict[str, list[Batch]]:
+    """Columns are read one after the other: a batch that moves on meanwhile is found in two, and
+    stands where it was found last."""
+    last = {batch.pk: name for name, found in batches.items() for batch in found}
+    return {name: [b for b in found if last[b.pk] == name] for name, found in batches.items()}
 
 
 def _fill(column: Column, number: int, found: list[Card], shown: BoardFilter) -> FilledColumn:

@@ -28,6 +28,7 @@ def running(place: Place) -> Iterator[str]:
     place.simulate(latency=0.4, rate_529=0.05, fail_containing={"some text 33": "refusal"})
     task_type = place.task_type(contract=True)
     batch = place.submit(place.items(ITEMS, "live"), task_type, "--concurrency", "10")
+    until(lambda: ended(place, batch), 30, "its beginning")
     yield batch
     place.simulate(latency=0.2, rate_529=0, fail_containing={})
     place.wait(batch)

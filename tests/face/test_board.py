@@ -11,7 +11,8 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
-from batchboard.models import Limits, Review, SampledItem, User
+from batchboard.models import Batch, Limits, Review, SampledItem, User
+from batchboard.views.columns import Column
 from tests.face.conftest import MakeBatch
 
 pytestmark = pytest.mark.django_db
@@ -51,6 +52,24 @@ def test_a_batch_stands_in_the_column_of_its_state(
     for name, (count, cards) in columns(page).items():
         assert count == (name == column)
         assert (batch.public_id in cards) == (name == column)
+
+
+def test_a_batch_that_moves_while_the_columns_are_read_has_one_card(
+    page: Client, make_batch: MakeBatch, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    batch = make_batch("queued", waiting=3)
+    read = Column.batches
+
+    def then_it_starts(column: Column, *arguments: Any) -> list[Batch]:
+        found = read(column, *arguments)
+        if column.name == "queued":
+            Batch.objects.update(state="running", started_at=STARTED)
+        return found
+
+    monkeypatch.setattr(Column, "batches", then_it_starts)
+    text = page.get("/").content.decode()
+    assert text.count(f'id="card-{batch.public_id}"') == 1
+    assert f'id="card-{batch.public_id}"' in columns(page)["running"][1]
 
 
 @pytest.mark.parametrize("state", ["rejected", "cancelled"])
