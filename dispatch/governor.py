@@ -26,7 +26,9 @@ from dispatch.contender import Contender, contenders
 from dispatch.conversations import Conversation
 from dispatch.deciding import Deciding
 from dispatch.live import Live
+from dispatch.modes import MODES
 from dispatch.modes.queued import Queued
+from dispatch.submitting import STEP_SECONDS, Request, Submitting
 
 GRANT_SECONDS = 10
 """A grant that its worker did not take by then was lost on the way and counts for nothing."""
@@ -36,6 +38,7 @@ OVERHEAD_TOKENS = 1_000
 instructions that it adds for structured output."""
 
 MAX_TOKENS = 128_000
+HALF = ", half of it in message batches"
 
 ATTEMPT = (
     "item_id", "batch_id", "worker_id", "price_id", "model", "mode", "call", "slot", "prime",
@@ -68,9 +71,9 @@ def admit(made: Deciding, targets: Sequence[Target], live: Live, *, granted: boo
     """Let through what fits, and write it down: attempts, item states, waits.
 
     `granted` calls travel to their worker in a message and expire if it is lost; others are begun
-    by the caller at once.
+    by the caller at once, and leave submissions to who grants.
     """
-    round_ = _Round(made, targets, live)
+    round_ = _Round(made, targets, live, submits=granted)
     round_.choose()
     return round_.write(granted=granted)
 
@@ -84,9 +87,16 @@ def fair_room(limits: Limits, live: Live, worker: int, workers: int) -> int:
     return max(0, share - live.by_worker[worker])
 
 
-def price_of(model: str, at: datetime) -> pricing.Rates:
-    """The rates of `model` at a moment. Raises LookupError where no price of it is known."""
+def rates_of(model: str, mode: str, at: datetime) -> pricing.Rates | None:
+    """The rates of `model` for what `mode` sends, or None where no price of it is known."""
     rates = pricing.rates(model, at)
+    return rates.halved() if rates is not None and MODES[mode].submits else rates
+
+
+def price_of(model: str, at: datetime, mode: str = "single") -> pricing.Rates:
+    """The rates of `model` at a moment, for what `mode` sends. Raises LookupError where no price of
+    it is known."""
+    rates = rates_of(model, mode, at)
     if rates is None:
         raise LookupError(f"{model} has no known price.")
     return rates
@@ -95,7 +105,9 @@ def price_of(model: str, at: datetime) -> pricing.Rates:
 class _Round:
     """One round of admission, within one decision."""
 
-    def __init__(self, made: Deciding, targets: Sequence[Target], live: Live) -> None:
+    def __init__(
+        self, made: Deciding, targets: Sequence[Target], live: Live, *, submits: bool
+    ) -> None:
         self.made = made
         self.limits = made.limits
         self.now = made.now
@@ -103,7 +115,10 @@ class _Round:
         self.targets = [target for target in targets if target.room > 0]
         room = sum(target.room for target in self.targets)
         self.free = min(self.limits.cap_in_force - live.slots, room)
-        self.contenders = contenders(live, self.limits, self.now)
+        self.contenders = [
+            one for one in contenders(live, self.limits, self.now) if submits or not one.mode.submits
+        ]
+        self.submitting = Submitting(made, live)
         self.chosen: list[tuple[Call, Conversation | None]] = []
         self.result = Admission()
         self.binds = ""
@@ -131,6 +146,9 @@ class _Round:
         contender.block = contender.stands_still()
         if contender.block:
             return False
+        if contender.mode.submits:
+            self._submit(contender)
+            return False
         if self.free <= 0:
             self._no_slot(contender)
             return False
@@ -143,6 +161,31 @@ class _Round:
             contender.waits = "" if obstacle is Wait.SLOT else obstacle
             return False
         return self._within_limits(contender, items)
+
+    def _submit(self, contender: Contender) -> None:
+        """Put what the money allows into the batch's submission; it needs neither slot nor
+        tokens of the model's buckets."""
+        rates = self._rates(contender)
+        if rates is None:
+            return
+        price = _price_row(contender.work.model, rates, HALF)
+
+        def worst(item: Queued) -> Request:
+            return Request(item, *self._worst(contender, [item], rates))
+
+        def affords(reserved: int) -> bool:
+            affordable = self._affordable(contender, reserved)
+            if affordable:
+                self._hold(reserved)
+            return affordable
+
+        if self.submitting.fill(contender, price, worst, affords):
+            self.result.retry_after(STEP_SECONDS)
+        if contender.waits or contender.block:
+            return
+        self._nothing_ready(contender)
+        if contender.in_flight:
+            contender.waits = Wait.PROVIDER
 
     def _no_slot(self, contender: Contender) -> None:
         if not contender.in_flight:
@@ -162,9 +205,8 @@ class _Round:
             contender.waits, contender.waits_until = Wait.PROVIDER_PAUSE, buckets.row.paused_until
             self.result.retry_after(buckets.paused_for)
             return False
-        rates = pricing.rates(contender.work.model, self.now)
+        rates = self._rates(contender)
         if rates is None:
-            contender.block = Block.UNPRICED, f"No price of {contender.work.model} is known."
             return False
         need = contender.need(items)
         short = buckets.short_of(need)
@@ -181,16 +223,30 @@ class _Round:
         self._take(contender, call)
         return True
 
-    def _call(
-        self, contender: Contender, items: Sequence[Queued], need: Need, rates: pricing.Rates
-    ) -> Call:
-        work, row = contender.work, contender.row
-        max_tokens = contender.mode.max_tokens(work, len(items))
+    def _rates(self, contender: Contender) -> pricing.Rates | None:
+        """What the batch's model costs as its mode sends; without a price it stands still."""
+        rates = rates_of(contender.work.model, contender.row.mode, self.now)
+        if rates is None:
+            contender.block = Block.UNPRICED, f"No price of {contender.work.model} is known."
+        return rates
+
+    def _worst(
+        self, contender: Contender, items: Sequence[Queued], rates: pricing.Rates
+    ) -> tuple[int, int]:
+        """The output tokens that a request for `items` may take, and the units that it costs at
+        the most."""
+        max_tokens = contender.mode.max_tokens(contender.work, len(items))
         if items[0].widened:
             max_tokens *= 2
         max_tokens = min(MAX_TOKENS, max_tokens)
         bound = contender.bound(items) + OVERHEAD_TOKENS
-        reserved = rates.worst(bound, max_tokens, cache=contender.cache)
+        return max_tokens, rates.worst(bound, max_tokens, cache=contender.cache)
+
+    def _call(
+        self, contender: Contender, items: Sequence[Queued], need: Need, rates: pricing.Rates
+    ) -> Call:
+        work, row = contender.work, contender.row
+        max_tokens, reserved = self._worst(contender, items, rates)
         shares = share_out(reserved, [item.prompt_bytes + max_tokens for item in items])
         return Call(
             number=0,
@@ -243,16 +299,20 @@ class _Round:
         if going_on is not None:
             call.context_bytes, call.last = going_on.bytes, going_on.last
         contender.take(len(call.parts), call.reserved)
-        self.live.reserved += call.reserved
+        self._hold(call.reserved)
         self.live.by_work[contender.work_key] += 1
-        if self.money is not None:
-            self.money -= call.reserved
         self.free -= 1
         next(target for target in self.targets if target.worker == call.worker).room -= 1
         self.chosen.append((call, going_on))
 
+    def _hold(self, reserved: int) -> None:
+        self.live.reserved += reserved
+        if self.money is not None:
+            self.money -= reserved
+
     def write(self, *, granted: bool) -> Admission:
         """Write the round down: one statement for each table."""
+        self.submitting.write()
         if self.chosen:
             self._write_attempts(granted)
         self._write_batches()
@@ -325,13 +385,13 @@ def _first_of(call: Call) -> list[bool]:
     return [number == 0 for number in range(len(call.parts))]
 
 
-def _price_row(model: str, rates: pricing.Rates) -> int:
-    """The id of the stored record of these rates."""
-    digest = sha256(f"{model} {rates}".encode()).hexdigest()
+def _price_row(model: str, rates: pricing.Rates, says: str = "") -> int:
+    """The id of the stored record of these rates; `says` is what was done to the listed ones."""
+    digest = sha256(f"{model} {rates}{says}".encode()).hexdigest()
     if digest not in _price_rows:
         row, _ = Price.objects.get_or_create(
             digest=digest,
-            defaults={"model": model, "rates": rates.as_json(), "source": pricing.source()},
+            defaults={"model": model, "rates": rates.as_json(), "source": pricing.source() + says},
         )
         _price_rows[digest] = row.pk
     return _price_rows[digest]

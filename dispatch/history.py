@@ -24,8 +24,15 @@ ENDED = (
     " SUM(COALESCE(input_tokens, 0) + COALESCE(cache_write_5m_tokens, 0)"
     " + COALESCE(cache_write_1h_tokens, 0)), SUM(COALESCE(output_tokens, 0)),"
     " SUM(COALESCE(cost, 0)) FROM batchboard_attempt"
-    " WHERE id >= %s AND ended_at > %s AND ended_at <= %s AND started_at IS NOT NULL GROUP BY model"
+    " WHERE id >= %s AND ended_at > %s AND ended_at <= %s AND started_at IS NOT NULL"
+    " AND submission_id IS NULL GROUP BY model"
 )
+SUBMITTED = (
+    "SELECT model, 0, 0, 0, 0, SUM(COALESCE(cost, 0)) FROM batchboard_attempt"
+    " WHERE submission_id IS NOT NULL AND ended_at > %s AND ended_at <= %s GROUP BY model"
+)
+"""What ended in message batches costs money, and counts against no limit per minute."""
+
 COLUMNS = (
     "seconds", "at", "model", "in_flight", "cap", "requests", "limited", "input_tokens",
     "output_tokens", "spend",
@@ -54,6 +61,10 @@ def _write(limits: Limits, in_flight: int, since: datetime, now: datetime) -> No
     ended = rows.execute(ENDED, [limits.sampled_from, since, now])
     counts: list[tuple[object, ...]] = [("", in_flight, limits.cap_in_force, 0, 0, 0, 0, 0)]
     counts += [(model, 0, 0, *(int(number) for number in sums)) for model, *sums in ended]
+    counts += [
+        (model, 0, 0, *(int(number) for number in sums))
+        for model, *sums in rows.execute(SUBMITTED, [since, now])
+    ]
     values = [
         (seconds, _begin(now, seconds), *count) for seconds in sorted(KEPT) for count in counts
     ]

@@ -19,6 +19,7 @@ from batchboard.models.reviewing import Review, ReviewState, SampledItem, Verdic
 from batchboard.models.sample import Sample
 from batchboard.models.session import Session
 from batchboard.models.sign_in_tries import SignInTries
+from batchboard.models.submission import Submission
 from batchboard.models.task_type import TaskType, TaskVersion, VersionConflict
 from batchboard.models.upload import Upload, UploadChunk, UploadState, UploadTooLarge
 from batchboard.models.user import User
@@ -48,6 +49,7 @@ __all__ = [
     "Session",
     "SignInTries",
     "Spend",
+    "Submission",
     "TaskType",
     "TaskVersion",
     "Upload",
