@@ -14,6 +14,7 @@ FILES = "files"
 PUMP_SECONDS = 2.0
 TIDY_SECONDS = 60.0
 FILES_SECONDS = 5.0
+SUBMISSIONS_SECONDS = 2.0
 
 
 def broker_url(redis_url: str) -> str:
@@ -44,6 +45,7 @@ app.conf.update(
     task_routes={
         "dispatch.tasks.take": {"queue": CALLS},
         "dispatch.intake_tasks.work_through": {"queue": FILES},
+        "dispatch.submission_tasks.work_through": {"queue": FILES},
     },
     worker_direct=True,
     worker_prefetch_multiplier=1,
@@ -68,8 +70,14 @@ app.conf.update(
             "schedule": FILES_SECONDS,
             "options": {"expires": FILES_SECONDS, "queue": FILES},
         },
+        "submissions": {
+            "task": "dispatch.submission_tasks.work_through",
+            "schedule": SUBMISSIONS_SECONDS,
+            "options": {"expires": SUBMISSIONS_SECONDS, "queue": FILES},
+        },
     },
     beat_schedule_filename=str(settings.DATA_DIR / "beat"),
 )
 app.autodiscover_tasks(["dispatch"])
 app.autodiscover_tasks(["dispatch"], related_name="intake_tasks")
+app.autodiscover_tasks(["dispatch"], related_name="submission_tasks")

@@ -16,6 +16,7 @@ from batchboard.task_file import TaskDefinition
 from dispatch.governor import OVERHEAD_TOKENS, price_of
 from dispatch.modes import MODES
 from dispatch.modes.cached import lifetime, minimum_tokens
+from dispatch.modes.provider_batch import LIFETIME
 from dispatch.modes.single import Single
 from dispatch.modes.work import ItemWork, VersionWork
 from dispatch.provider import count_tokens, make_client
@@ -77,7 +78,7 @@ def forecast(
             group=options.group,
             minimum=minimum_tokens(work.model),
         ),
-        price_of(work.model, now),
+        price_of(work.model, now, options.mode),
         Allowed(
             cap=min(limits.cap_in_force, options.concurrency or limits.cap),
             rpm=limits.configured("rpm") * headroom,
@@ -91,8 +92,11 @@ def forecast(
 
 def _cache(work: VersionWork, options: RunOptions, items: int) -> str:
     """How long the shared context would be kept, as admission decides it."""
-    if items <= options.group or not MODES[options.mode].caches(work):
+    mode = MODES[options.mode]
+    if items <= options.group or not mode.caches(work):
         return ""
+    if mode.submits:
+        return LIFETIME
     return lifetime(0.0, looks=options.first_look)
 
 
@@ -107,7 +111,7 @@ def _seen(version: TaskVersion | None, mode: str) -> Measured:
     for row in rows:
         for name in ("items", "bytes", "input_tokens", "output_tokens"):
             setattr(found, name, getattr(found, name) + getattr(row, name))
-        if Mode.PACKED not in {mode, row.mode}:
+        if not {Mode.PACKED, Mode.PROVIDER_BATCH} & {mode, row.mode}:
             found.calls += row.calls
             found.latency_ms += row.latency_ms
     return found

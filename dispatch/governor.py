@@ -116,7 +116,9 @@ class _Round:
         room = sum(target.room for target in self.targets)
         self.free = min(self.limits.cap_in_force - live.slots, room)
         self.contenders = [
-            one for one in contenders(live, self.limits, self.now) if submits or not one.mode.submits
+            one
+            for one in contenders(live, self.limits, self.now)
+            if submits or not one.mode.submits
         ]
         self.submitting = Submitting(made, live)
         self.chosen: list[tuple[Call, Conversation | None]] = []
@@ -144,9 +146,7 @@ class _Round:
             contender.waits = Wait.PAUSED_ALL
             return False
         contender.block = contender.stands_still()
-        if contender.block:
-            return False
-        if contender.mode.submits:
+        if contender.block or contender.mode.submits:
             self._submit(contender)
             return False
         if self.free <= 0:
@@ -165,7 +165,7 @@ class _Round:
     def _submit(self, contender: Contender) -> None:
         """Put what the money allows into the batch's submission; it needs neither slot nor
         tokens of the model's buckets."""
-        rates = self._rates(contender)
+        rates = None if contender.block else self._rates(contender)
         if rates is None:
             return
         price = _price_row(contender.work.model, rates, HALF)

@@ -115,7 +115,12 @@ class Submitting:
     def write(self) -> None:
         """Write submissions and their attempts, and that their items are under way."""
         for filling in self.filled:
-            filling.row.save()
+            if filling.row.pk is None:
+                filling.row.save()
+            else:
+                filling.row.save(
+                    update_fields=["state", "requests", "unsettled", "bytes", "reserved"]
+                )
             requests = iter(filling.taken)
             while chunk := list(islice(requests, CHUNK)):
                 self._write(filling, chunk)
@@ -140,4 +145,3 @@ class Submitting:
                 for one in requests
             ],
         )  # fmt: skip
-

@@ -96,4 +96,4 @@ class Submission(models.Model):
     @property
     def waiting_attempts(self) -> "AttemptQuerySet":
         """Its attempts that have not ended."""
-        return self.attempts.filter(ended_at__isnull=True).order_by("pk")  # type: ignore[no-any-return]
+        return self.attempts.filter(ended_at__isnull=True).order_by("pk")

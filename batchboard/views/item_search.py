@@ -72,8 +72,10 @@ def _in_state(batch: Batch, asked: Asked) -> ItemQuerySet:
     if asked.state == ItemState.RUNNING:
         # Few items run at once, and their live attempts name them; without the batch in its
         # conditions, the search cannot be led along the index of all of the batch's positions.
+        # What is with the provider may be most of the batch: there the search finds it soon.
         running = list(batch.attempts.live().values_list("item_id", flat=True))
-        items = Item.objects.filter(pk__in=running)
+        if not batch.submissions.open().exists():
+            items = Item.objects.filter(pk__in=running)
     return items.filter(state=asked.state) if asked.state else items
 
 

@@ -14,6 +14,12 @@ BAD_SHARE = 0.05
 MODES = (
     (Mode.SINGLE, "single", "Every item is a call of its own and nothing is shared."),
     (Mode.CACHED, "cached", "A call per item; the shared context is cached and paid for once."),
+    (
+        Mode.PROVIDER_BATCH,
+        "provider batch",
+        "The provider works through all of them in its own time: half the price, usually under an"
+        " hour, up to 24 h.",
+    ),
 )
 SCHEDULES = (
     (Schedule.WINDOW, "window", "A slot freed is a slot filled."),
@@ -64,7 +70,7 @@ def fields(prepared: Prepared, estimate: Estimate | None, limits: Limits) -> dic
     found = [
         _concurrency(prepared, estimate, limits),
         _budget(estimate),
-        _timeout(estimate),
+        _timeout(prepared, estimate),
         _deadline(prepared, limits),
         Field("name", "Name", hint="Suggested from the task type and the date"),
         _sample(prepared),
@@ -100,6 +106,11 @@ def _concurrency(prepared: Prepared, estimate: Estimate | None, limits: Limits) 
         hint="Empty: as many as the cap",
         numeric=True,
     )
+    if prepared.options.mode == Mode.PROVIDER_BATCH:
+        found.label, found.unit = "Requests at once, N", "with the provider"
+        found.placeholder = "all"
+        found.hint = "Empty: all of them are sent together"
+        return found
     if estimate is None:
         return found
     most = min(limits.cap, prepared.rows)
@@ -127,9 +138,11 @@ def _budget(estimate: Estimate | None) -> Field:
     return Field("budget", "Budget", placeholder="none", unit="$", hint=hint, actions=actions)
 
 
-def _timeout(estimate: Estimate | None) -> Field:
+def _timeout(prepared: Prepared, estimate: Estimate | None) -> Field:
     hint = "For one call"
-    if estimate is not None:
+    if prepared.options.mode == Mode.PROVIDER_BATCH:
+        hint = "Does not apply: the provider takes up to 24 h"
+    elif estimate is not None:
         hint = f"One call takes about {span(estimate.latency)}"
     return Field("item_timeout", "Item timeout", placeholder="120 s", hint=hint)
 

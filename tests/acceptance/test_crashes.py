@@ -42,17 +42,17 @@ def ends_well(bb, extra_calls: int = CAP) -> None:
     assert peak <= CAP
     assert len({call["item"] for call in calls}) == bb.count
     assert len(calls) <= bb.count + extra_calls
-    results = release(bb)
+    results = release(bb, bb.id)
     assert Counter(results) == Counter(f"items-{n}" for n in range(bb.count))
 
 
-def release(bb) -> list[str]:
+def release(bb, batch: str) -> list[str]:
     import json
 
-    for drawn in json.loads(bb.run("batch", "review", "--json", bb.id)):
-        bb.batch("judge", bb.id, drawn["key"], "pass")
-    bb.batch("approve", bb.id)
-    return [json.loads(line)["key"] for line in bb.run("batch", "export", bb.id).splitlines()]
+    for drawn in json.loads(bb.run("batch", "review", "--json", batch)):
+        bb.batch("judge", batch, drawn["key"], "pass")
+    bb.batch("approve", batch)
+    return [json.loads(line)["key"] for line in bb.run("batch", "export", batch).splitlines()]
 
 
 @pytest.mark.servers
