@@ -191,5 +191,5 @@ def _basis(work: Work) -> str:
     if work.output_tokens is None:
         said = f"input {tokens_in}; output assumed at {OUTPUT_SHARE:.0%} of max_tokens"
     if work.mode == PROVIDER_BATCH:
-        said += "; half the price; the provider takes its time, usually under an hour, up to 24 h"
+        said += "; at half the price; the provider usually takes under an hour, and up to 24 h"
     return said

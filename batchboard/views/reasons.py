@@ -70,15 +70,13 @@ def reason(
         return Reason("person", "alert", f"Blocked: {BLOCKED.get(Block(batch.blocked), '')}")
     if batch.state == BatchState.PAUSED:
         return _paused(batch, paused_at)
-    if batch.state in OPEN_BATCH | {BatchState.CANCELLED} and submitted is not None:
-        return submitted
     if batch.state in OPEN_BATCH:
-        return _waiting(batch, now, workers)
+        return submitted or _waiting(batch, now, workers)
     if batch.state == BatchState.REVIEW:
         return _review(review or ReviewProgress(), batch)
     if batch.state == BatchState.DRAFT and 0 < batch.total < SMALL_BATCH:
         return Reason("wait", "scales", f"Under {SMALL_BATCH} items: batching gains little")
-    return None
+    return submitted
 
 
 def _paused(batch: Batch, paused_at: datetime | None) -> Reason:
