@@ -5,7 +5,8 @@ from dataclasses import dataclass
 
 from batchboard.estimate import Estimate
 from batchboard.models import Limits, suggested_deadline
-from batchboard.preparing import Prepared, in_words
+from batchboard.preparing import WRITE, Prepared, in_words
+from dispatch import asked_schema
 
 FEW_ITEMS = 15
 FIRST_ITEMS = 20
@@ -46,6 +47,7 @@ def advice(
         _deadline(prepared, limits),
         _few(prepared),
         _unlike(prepared.sizes()),
+        _unenforced(prepared),
     ]
     return [one for one in found if one]
 
@@ -144,4 +146,14 @@ def _unlike(sizes: Counter[int]) -> Advice | None:
         "scales",
         "Items differ in length.",
         f"The longest is {times:,.0f} times the middle one; the worst case allows for it.",
+    )
+
+
+def _unenforced(prepared: Prepared) -> Advice | None:
+    """The editor says it beside the contract while one is written."""
+    if prepared.definition is None or prepared.fields.get("task_type") == WRITE:
+        return None
+    note = asked_schema.advice(prepared.definition.contract)
+    return (
+        Advice("hold", "alert", "Part of the contract is only asked for.", note) if note else None
     )

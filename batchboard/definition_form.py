@@ -5,8 +5,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from batchboard import pricing, task_file
+from batchboard import task_file
+from batchboard.models.prices import is_priced, priced_models
 from batchboard.task_definition import TaskDefinition
+from dispatch import asked_schema, contract
 
 PREFIX = "d-"
 NAMES = ("name", "model", "system", "prompt", "max_tokens", "key", "check", "contract")
@@ -34,9 +36,11 @@ class Problem:
 
 
 def read(fields: Mapping[str, str]) -> tuple[TaskDefinition | None, dict[str, Problem]]:
-    """The definition that the form's texts make, or None with what is wrong by field."""
+    """The definition that the form's texts make, or None with what is wrong by field. A model
+    without a price is wrong, unless the form says that it is to run unpriced."""
     given, wrong = _given(fields)
-    found = task_file.problems(given, known_models=pricing.knows, suggest=pricing.known_models())
+    known = (lambda _: True) if fields.get("unpriced_ok") else is_priced
+    found = task_file.problems(given, known_models=known, suggest=priced_models())
     problems = {
         PREFIX + name: _problem(name, message, given) for name, message in found.items()
     } | {PREFIX + name: Problem(message) for name, message in wrong.items()}
@@ -80,6 +84,16 @@ def write(definition: TaskDefinition) -> dict[str, str]:
         if contract is None
         else json.dumps(contract, indent=2, ensure_ascii=False),
     }
+
+
+def contract_advice(text: str) -> str:
+    """What to know of a contract as it was typed, or "" where it is empty or cannot be used."""
+    try:
+        schema = json.loads(text)
+        contract.compile(schema)
+    except (ValueError, RecursionError):
+        return ""
+    return asked_schema.advice(schema)
 
 
 def _given(fields: Mapping[str, str]) -> tuple[dict[str, Any], dict[str, str]]:

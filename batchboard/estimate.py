@@ -70,12 +70,13 @@ class Allowed:
 
 @dataclass(frozen=True)
 class Estimate:
-    """Dollars, seconds and tokens; `basis` says where the numbers come from. `latency` is that of
-    one call, `seconds_at_best` what the rate limits take however many are in flight, and
-    `full_concurrency` the number in flight that would use all that they allow."""
+    """Dollars (None where no price is known), seconds and tokens; `basis` says where the numbers
+    come from. `latency` is that of one call, `seconds_at_best` what the rate limits take however
+    many are in flight, and `full_concurrency` the number in flight that would use all that they
+    allow."""
 
-    expected: Decimal
-    worst: Decimal
+    expected: Decimal | None
+    worst: Decimal | None
     seconds: float
     binding_limit: str
     recommended_concurrency: int
@@ -87,7 +88,7 @@ class Estimate:
     full_concurrency: float = 0.0
 
 
-def estimate(work: Work, rates: Rates, allowed: Allowed, overhead_tokens: int) -> Estimate:
+def estimate(work: Work, rates: Rates | None, allowed: Allowed, overhead_tokens: int) -> Estimate:
     """Expected and worst case of one try for each item.
 
     The worst case counts a byte as a token, which no tokenizer exceeds, and every answer at
@@ -105,14 +106,12 @@ def estimate(work: Work, rates: Rates, allowed: Allowed, overhead_tokens: int) -
         work.cache, work.minimum, work.group,
     )  # fmt: skip
     calls = SHAPES[work.mode](pile)
-    batched = work.mode == PROVIDER_BATCH
-    caches = work.cache or ("5m" if work.mode == "session" else "")
-    expected = sum(one.count * rates.cost(one.usage) for one in calls)
-    worst = sum(
-        one.count * rates.worst(one.bound + overhead_tokens, one.max_tokens, cache=caches)
-        for one in calls
-    )
+    expected = worst = None
+    if rates is not None:
+        expected = dollars(sum(one.count * rates.cost(one.usage) for one in calls))
+        worst = dollars(_worst(work, calls, rates, overhead_tokens))
     total = _Total(calls)
+    batched = work.mode == PROVIDER_BATCH
     latency = work.latency
     if latency is None:
         latency = FIRST_TOKEN_SECONDS + total.output_each / TOKENS_PER_SECOND
@@ -121,13 +120,13 @@ def estimate(work: Work, rates: Rates, allowed: Allowed, overhead_tokens: int) -
     seconds, binds = _time(total, latency, at_once, allowed)
     if batched:
         seconds, binds = latency, "provider"
-    if allowed.money is not None and dollars(expected) > allowed.money:
+    if allowed.money is not None and expected is not None and expected > allowed.money:
         binds = "money"
     # What waits for the provider gains nothing from more at once.
     per_second = 0.0 if batched else _per_second(total, allowed)
     return Estimate(
-        expected=dollars(expected),
-        worst=dollars(worst),
+        expected=expected,
+        worst=worst,
         seconds=round(seconds, 1),
         binding_limit=binds,
         recommended_concurrency=(
@@ -158,6 +157,14 @@ class _Total:
     @property
     def output_each(self) -> float:
         return self.output / max(1, self.calls)
+
+
+def _worst(work: Work, calls: list[Calls], rates: Rates, overhead_tokens: int) -> int:
+    caches = work.cache or ("5m" if work.mode == "session" else "")
+    return sum(
+        one.count * rates.worst(one.bound + overhead_tokens, one.max_tokens, cache=caches)
+        for one in calls
+    )
 
 
 def _time(total: _Total, latency: float, at_once: int, allowed: Allowed) -> tuple[float, str]:

@@ -20,6 +20,7 @@ import xlsxwriter
 from django.utils.text import slugify
 
 from batchboard.models import Batch, ItemInput
+from batchboard.roles import Right, require
 from batchboard.states import ItemState, MoveRefused
 
 ROWS_AT_ONCE = 500
@@ -47,8 +48,9 @@ class Format:
 
 
 def export(batch: Batch, format_: str, by: Any = None) -> Iterator[bytes]:
-    """The file in pieces. Raises MoveRefused at once where the gate is shut, or where the results
-    do not fit the format; the delivery is recorded when the last piece was taken."""
+    """The file in pieces. Raises NotAllowed at once, or MoveRefused where the gate is shut or the
+    results do not fit the format; the delivery is recorded when the last piece was taken."""
+    require(by, Right.EXPORT, f"export the results of {batch.name}")
     results = batch.released_results()
     if format_ == "xlsx" and batch.succeeded > SHEET_ROWS:
         raise MoveRefused(

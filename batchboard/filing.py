@@ -1,23 +1,26 @@
 """The work on files that no web request waits for: reading uploads, storing their rows as batches,
-and asking the provider to count.
+making the batches that recur, and asking the provider to count.
 
 What waits is known from the database alone. Whoever works on something holds its lease; when the
 process dies the lease runs out, and the next one begins that piece anew.
 """
 
 import logging
-import time
-from collections.abc import Callable
 from dataclasses import asdict
-from datetime import datetime, timedelta
-from typing import Any, TypeVar
+from datetime import datetime
+from typing import Any
 
-from django.db.models import Model, Q, QuerySet
-
-from batchboard import intake, rows, signals
+from batchboard import intake, repeating, rows
 from batchboard.ingest import IngestError, read_rows
 from batchboard.ingest.profile import Profiler
-from batchboard.models import Preparation, PreparationState, Upload, UploadState
+from batchboard.leasing import Taken, announce, claim, settle, sign, teller
+from batchboard.models import (
+    Preparation,
+    PreparationState,
+    RecurringRun,
+    Upload,
+    UploadState,
+)
 from batchboard.models.lifecycle import decision
 from batchboard.preparing import Prepared, prepare
 from batchboard.states import MoveRefused
@@ -25,40 +28,34 @@ from dispatch import forecast
 
 log = logging.getLogger(__name__)
 
-M = TypeVar("M", bound=Model)
-
-LEASE_SECONDS = 20
-TELL_SECONDS = 0.5
 HEAD_ROWS = 5
 HEAD_TEXT = 20_000
 """Characters of a value that the preview keeps; a prompt is rendered from the file itself."""
 
 
-class _Taken(Exception):
-    """The lease ran out, and another process has the piece now."""
-
-
 def work_through() -> int:
     """Do all that waits, one piece after another; returns how many."""
     done = 0
-    while _read_one() or _store_one() or _count_one():
+    sign()
+    while _read_one() or _store_one() or repeating.make_one() or _count_one():
         done += 1
+        sign()
     _clean(rows.now())
     return done
 
 
 def _read_one() -> bool:
-    upload = _claim(Upload.objects.filter(state=UploadState.READING))
+    upload = claim(Upload.objects.filter(state=UploadState.READING))
     if upload is None:
         return False
     watchers = list(upload.preparations.values_list("public_id", flat=True))
     try:
         _read(upload, watchers)
     except IngestError as wrong:
-        _settle(upload, state=UploadState.FAILED, error=_said(wrong))
-    except _Taken:
+        settle(upload, state=UploadState.FAILED, error=_said(wrong))
+    except Taken:
         log.warning("upload %s took too long and was taken over", upload.public_id)
-    _announce(watchers)
+    announce(watchers)
     return True
 
 
@@ -67,7 +64,7 @@ def _read(upload: Upload, watchers: list[str]) -> None:
     profiler = Profiler("Row" if upload.name.lower().endswith((".xlsx", ".xlsm")) else "Line")
     head: list[dict[str, Any]] = []
     number = 0
-    tell = _teller(upload, watchers)
+    tell = teller(upload, watchers)
     for number, row in enumerate(
         read_rows(stream, upload.name, key=None, needs=frozenset(), checks_keys=False), start=1
     ):
@@ -77,7 +74,7 @@ def _read(upload: Upload, watchers: list[str]) -> None:
         if number % 500 == 0:
             tell(rows=number, bytes_read=min(upload.size, stream.tell()))
     profile = profiler.profile()
-    _settle(
+    settle(
         upload,
         state=UploadState.READY,
         rows=number,
@@ -90,7 +87,7 @@ def _read(upload: Upload, watchers: list[str]) -> None:
 
 
 def _store_one() -> bool:
-    preparation = _claim(
+    preparation = claim(
         Preparation.objects.filter(state=PreparationState.STORING)
         .exclude(upload__state=UploadState.READING)
         .select_related("upload", "owner")
@@ -102,10 +99,10 @@ def _store_one() -> bool:
         _store(preparation, watchers)
     except (IngestError, MoveRefused) as wrong:
         error = _said(wrong) if isinstance(wrong, IngestError) else {"message": str(wrong)}
-        _settle(preparation, state=PreparationState.EDITING, error=error, stored=0)
-    except _Taken:
+        settle(preparation, state=PreparationState.EDITING, error=error, stored=0)
+    except Taken:
         log.warning("batch %s took too long and was taken over", preparation.public_id)
-    _announce(watchers)
+    announce(watchers)
     return True
 
 
@@ -114,7 +111,7 @@ def _store(preparation: Preparation, watchers: list[str]) -> None:
     definition = prepared.definition
     if definition is None or preparation.upload is None or prepared.problems:
         raise MoveRefused("Something changed since: look at what is marked. Nothing was created.")
-    tell = _teller(preparation, watchers)
+    tell = teller(preparation, watchers)
     items = prepared.items(preparation.upload)
     batch = intake.create(
         items,
@@ -127,7 +124,7 @@ def _store(preparation: Preparation, watchers: list[str]) -> None:
     try:
         with decision():
             batch.arrive(preparation.owner)
-            _settle(preparation, state=PreparationState.DONE, batch=batch, stored=batch.total)
+            settle(preparation, state=PreparationState.DONE, batch=batch, stored=batch.total)
             if preparation.starts:
                 batch.start(preparation.owner)
     except BaseException:
@@ -136,7 +133,7 @@ def _store(preparation: Preparation, watchers: list[str]) -> None:
 
 
 def _count_one() -> bool:
-    preparation = _claim(
+    preparation = claim(
         Preparation.objects.filter(state=PreparationState.EDITING, upload__state=UploadState.READY)
         .exclude(count_wanted="")
         .select_related("upload")
@@ -151,7 +148,7 @@ def _count_one() -> bool:
     Preparation.objects.filter(pk=preparation.pk, count_wanted=preparation.count_wanted).update(
         count_wanted=""
     )
-    _announce([preparation.public_id])
+    announce([preparation.public_id])
     return True
 
 
@@ -160,7 +157,8 @@ def _count(preparation: Preparation, prepared: Prepared) -> forecast.Counted:
         return forecast.Counted()
     items = prepared.items(preparation.upload)
     try:
-        return forecast.count(forecast.draft_work(prepared.definition), items.peek())
+        work = forecast.draft_work(prepared.definition)
+        return forecast.count(work, intake.first_rows(items))
     except IngestError:
         return forecast.Counted()
 
@@ -168,56 +166,7 @@ def _count(preparation: Preparation, prepared: Prepared) -> forecast.Counted:
 def _clean(now: datetime) -> None:
     Preparation.objects.over(now).delete()
     Upload.objects.abandoned(now).delete()
-
-
-def _claim(waiting: QuerySet[M]) -> M | None:
-    """The oldest piece whose lease is free, with a new lease on it; None where there is none."""
-    now = rows.now()
-    free = waiting.filter(Q(lease_until=None) | Q(lease_until__lt=now)).order_by("pk")
-    for piece in free[:5]:
-        until = now + timedelta(seconds=LEASE_SECONDS)
-        mine = (
-            type(piece)
-            ._default_manager.filter(pk=piece.pk)
-            .filter(
-                lease_until=piece.lease_until  # type: ignore[attr-defined]
-            )
-        )
-        if mine.update(lease_until=until):
-            piece.lease_until = until  # type: ignore[attr-defined]
-            return piece
-    return None
-
-
-def _settle(piece: Upload | Preparation, **values: Any) -> None:
-    """Write the end of a piece, if its lease is still ours."""
-    mine = type(piece)._default_manager.filter(pk=piece.pk, lease_until=piece.lease_until)
-    if not mine.update(lease_until=None, **values):
-        raise _Taken
-
-
-def _teller(piece: Upload | Preparation, watchers: list[str]) -> Callable[..., None]:
-    """Writes progress down, renews the lease with it, and announces it, twice a second at most."""
-    told = time.monotonic()
-
-    def tell(**values: int) -> None:
-        nonlocal told
-        if time.monotonic() - told < TELL_SECONDS:
-            return
-        told = time.monotonic()
-        until = rows.now() + timedelta(seconds=LEASE_SECONDS)
-        mine = type(piece)._default_manager.filter(pk=piece.pk, lease_until=piece.lease_until)
-        if not mine.update(lease_until=until, **values):
-            raise _Taken
-        piece.lease_until = until
-        _announce(watchers)
-
-    return tell
-
-
-def _announce(watchers: list[str]) -> None:
-    for watcher in watchers:
-        signals.announce_batch(watcher)
+    RecurringRun.objects.forgotten(now).delete()
 
 
 def _said(wrong: IngestError) -> dict[str, Any]:

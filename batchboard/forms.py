@@ -8,8 +8,10 @@ from django.contrib.auth.forms import AuthenticationForm, UsernameField
 from django.contrib.auth.validators import UnicodeUsernameValidator
 from django.core.exceptions import ValidationError
 
+from batchboard.known_device import device_of
 from batchboard.models import Limits, SignInTries, User
 from batchboard.models.limit_settings import SETTINGS, read_settings
+from batchboard.pricing import KINDS
 from batchboard.roles import Role
 
 PLAIN_TEXT = {"autocapitalize": "none", "spellcheck": "false"}
@@ -39,14 +41,15 @@ class SignInForm(AuthenticationForm):
         if not username or not password:
             return self.cleaned_data
         address = self.request.META.get("REMOTE_ADDR", "") if self.request else ""
-        self.wait = SignInTries.objects.begin(username, address)
+        device = device_of(self.request, username)
+        self.wait = SignInTries.objects.begin(username, address, device)
         if self.wait:
+            which = "from this device" if device else "with this name or from this address"
             raise ValidationError(
-                "Too many tries failed, with this name or from this address. Wait"
-                f" {_in_words(self.wait)}, then try again."
+                f"Too many tries failed, {which}. Wait {_in_words(self.wait)}, then try again."
             )
         cleaned = super().clean()
-        SignInTries.objects.succeed(username, address)
+        SignInTries.objects.succeed(username, address, device)
         return cleaned
 
 
@@ -88,10 +91,8 @@ class NewPersonForm(RolesForm):
 
 def _in_words(seconds: float) -> str:
     whole = int(seconds) + 1
-    if whole < 60:
-        return f"{whole} s"
-    minutes = -(-whole // 60)
-    return "1 minute" if minutes == 1 else f"{minutes} minutes"
+    minutes, rest = divmod(whole, 60)
+    return f"{minutes} min {rest} s" if minutes else f"{whole} s"
 
 
 class LimitsForm(forms.Form):
@@ -140,6 +141,51 @@ class LimitsForm(forms.Form):
     def said(self, name: str, before: Any) -> str:
         """From what to what a value changed."""
         return f"{_written(name, before)} → {_written(name, self.cleaned_data[name])}"
+
+
+class PriceForm(forms.Form):
+    """Dollars per million tokens of a model that the price list does not know."""
+
+    model = forms.CharField(
+        label="Model",
+        max_length=100,
+        widget=forms.TextInput(attrs=PLAIN_TEXT | {"autocomplete": "off"}),
+        error_messages={"required": "Give the model's name."},
+    )
+    input = forms.CharField(label="Input", required=False)
+    output = forms.CharField(label="Output", required=False)
+    cache_write_5m = forms.CharField(label="Written, 5 min", required=False)
+    cache_write_1h = forms.CharField(label="Written, 1 h", required=False)
+    cache_read = forms.CharField(label="Read", required=False)
+    valid_from = forms.DateTimeField(
+        label="Valid from (UTC)",
+        required=False,
+        widget=forms.DateTimeInput(attrs={"type": "datetime-local"}, format="%Y-%m-%dT%H:%M"),
+        error_messages={"invalid": "Give a day and a time, or leave it empty for now."},
+    )
+
+    def __init__(self, data: Any = None) -> None:
+        super().__init__(data, auto_id="price_%s")
+        for kind in KINDS:
+            self.fields[kind].widget.attrs |= {"inputmode": "decimal", "autocomplete": "off"}
+
+    @property
+    def kinds(self) -> list[forms.BoundField]:
+        return [self[kind] for kind in KINDS]
+
+    @property
+    def prices(self) -> dict[str, Decimal | None]:
+        return {kind: self.cleaned_data[kind] for kind in KINDS}
+
+    def clean(self) -> dict[str, Any]:
+        read = dict(self.cleaned_data)
+        for kind in KINDS:
+            written = str(read.get(kind, "")).replace("$", "").replace(",", "").strip()
+            try:
+                read[kind] = Decimal(written) if written else None
+            except ArithmeticError:
+                self.add_error(kind, f"“{written}” is not an amount in dollars.")
+        return read
 
 
 def _as_number(name: str, written: str) -> str:

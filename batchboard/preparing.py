@@ -3,9 +3,11 @@
 import re
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from decimal import Decimal, InvalidOperation
 from hashlib import sha256
+
+from django.utils import timezone
 
 from batchboard import definition_form, intake, template
 from batchboard.definition_form import Problem
@@ -22,6 +24,7 @@ from batchboard.models import (
     Upload,
     UploadState,
 )
+from batchboard.models.prices import applied
 from batchboard.models.task_type import definition_digest
 from batchboard.task_definition import TaskDefinition
 from dispatch import forecast
@@ -45,6 +48,8 @@ class Prepared:
     only_first: int | None = None
     profile: Profile | None = None
     problems: dict[str, Problem] = field(default_factory=dict)
+    unpriced: str = ""
+    """The model, where no price of it is known: it runs only where that is chosen."""
 
     @property
     def name(self) -> str:
@@ -115,7 +120,8 @@ def prepare(preparation: Preparation) -> Prepared:
     elif upload.state == UploadState.READY and upload.profile:
         found.profile = Profile.of_json(upload.profile)
     _read_task_type(found)
-    _read_options(found)
+    read_options(found)
+    _check_price(found)
     _check_columns(found)
     if len(found.name) > 200:
         found.problems["name"] = Problem("A name has at most 200 characters.", found.name[:200])
@@ -192,7 +198,8 @@ def _read_task_type(found: Prepared) -> None:
         found.definition = found.version.definition
 
 
-def _read_options(found: Prepared) -> None:
+def read_options(found: Prepared) -> None:
+    """How to run it, from its fields; what is wrong goes to its problems."""
     fields, wrong = found.fields, found.problems
     found.key = fields.get("key") or None
     found.only_first = _whole(found, "only_first")
@@ -219,6 +226,9 @@ def _read_options(found: Prepared) -> None:
         deadline=_seconds(found, "deadline", ""),
         sample_size=_whole(found, "sample_size"),
         priority=PRIORITIES.get(fields.get("priority", ""), 0),
+        group_size=_whole(found, "group_size", most=1_000),
+        session_timeout=_seconds(found, "session_timeout", ""),
+        unpriced_ok=bool(fields.get("unpriced_ok")),
     )
 
 
@@ -243,6 +253,19 @@ def _seconds(found: Prepared, name: str, value: str) -> int | None:
             "Give a length of time such as 90 s, 10 min or 2 h.", value, value and f"Use {value}"
         )
     return seconds
+
+
+def _check_price(found: Prepared) -> None:
+    """A model without a price needs the choice to run without; its page offers it only then."""
+    written = found.fields.get("d-model", "") if found.fields.get("task_type") == WRITE else ""
+    model = found.definition.model if found.definition else written.strip()
+    if not model or applied(model, timezone.now()) is not None:
+        found.options = replace(found.options, unpriced_ok=False)
+        return
+    found.unpriced = model
+    if refusal := intake.refused_price(model, found.options):
+        over = "budget" if found.options.unpriced_ok and found.options.budget else "unpriced_ok"
+        found.problems[over] = Problem(refusal, missing=not found.options.unpriced_ok)
 
 
 def _check_columns(found: Prepared) -> None:

@@ -5,6 +5,7 @@ each price holds. Its own arithmetic is not used: it counts cache tokens inside 
 while the provider reports them beside it.
 """
 
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from datetime import datetime
 from decimal import Decimal
@@ -17,6 +18,7 @@ from genai_prices.data_snapshot import get_snapshot
 from batchboard.money import UNITS_PER_DOLLAR
 
 PROVIDER = "anthropic"
+KINDS = ("input", "output", "cache_write_5m", "cache_write_1h", "cache_read")
 PER_MILLION = UNITS_PER_DOLLAR // 1_000_000
 
 
@@ -57,14 +59,13 @@ class Rates:
 
     def cost(self, usage: Usage) -> int:
         """Units that a call with this usage costs."""
-        if self.then is not None and self.above is not None and usage.prompt > self.above:
-            return self.then.cost(usage)
+        rates = self.applied(usage)
         return (
-            usage.input * self.input
-            + usage.output * self.output
-            + usage.cache_write_5m * self.cache_write_5m
-            + usage.cache_write_1h * self.cache_write_1h
-            + usage.cache_read * self.cache_read
+            usage.input * rates.input
+            + usage.output * rates.output
+            + usage.cache_write_5m * rates.cache_write_5m
+            + usage.cache_write_1h * rates.cache_write_1h
+            + usage.cache_read * rates.cache_read
         )
 
     def write(self, cache: str) -> int:
@@ -89,6 +90,24 @@ class Rates:
 
     def as_json(self) -> dict[str, Any]:
         return asdict(self)
+
+    @classmethod
+    def of_json(cls, stored: Mapping[str, Any]) -> "Rates":
+        """What `as_json` gave."""
+        then = stored.get("then")
+        return cls(**{**stored, "then": None if then is None else cls.of_json(then)})
+
+    @classmethod
+    def per_million(cls, prices: Mapping[str, Decimal | None]) -> "Rates":
+        """Rates from dollars per million tokens by kind. `input` and `output` are given; a cache
+        kind without a price follows the provider's usual factors. Raises ValueError where a price
+        is finer than money is kept."""
+        return _complete([_per_token(prices[kind], 0) for kind in KINDS])
+
+
+def dollars_per_million(rate: int) -> Decimal:
+    """A rate as price lists say it."""
+    return Decimal(rate) / PER_MILLION
 
 
 def rates(model: str, at: datetime) -> Rates | None:

@@ -30,19 +30,21 @@ class Right(StrEnum):
     OPERATE = "operate"  # create, start, pause, resume, cancel, send again; task types
     REVIEW = "review"  # judge, draw more, approve, reject
     ADMINISTER = "administer"  # limits, people, overrides
+    COMMENT = "comment"  # say something about a batch, which stays on record
+    EXPORT = "export"  # take released results away as a file
 
 
 DOES = {
     Role.VIEWER: "looks",
-    Role.OPERATOR: "creates, starts, pauses and cancels batches, edits task types",
-    Role.REVIEWER: "judges samples, approves and rejects results",
+    Role.OPERATOR: "creates, starts, pauses and cancels batches, edits task types, exports",
+    Role.REVIEWER: "judges samples, approves and rejects results, exports",
     Role.ADMIN: "does all of this, changes limits, and decides who may do what",
 }
 
 RIGHTS: dict[Role, frozenset[Right]] = {
     Role.VIEWER: frozenset(),
-    Role.OPERATOR: frozenset({Right.OPERATE}),
-    Role.REVIEWER: frozenset({Right.REVIEW}),
+    Role.OPERATOR: frozenset({Right.OPERATE, Right.COMMENT, Right.EXPORT}),
+    Role.REVIEWER: frozenset({Right.REVIEW, Right.COMMENT, Right.EXPORT}),
     Role.ADMIN: frozenset(Right),
 }
 
@@ -50,6 +52,8 @@ NEEDED = {
     Right.OPERATE: "an operator or an administrator",
     Right.REVIEW: "a reviewer or an administrator",
     Right.ADMINISTER: "an administrator",
+    Right.COMMENT: "an operator, a reviewer or an administrator",
+    Right.EXPORT: "an operator, a reviewer or an administrator",
 }
 
 

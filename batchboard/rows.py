@@ -4,7 +4,7 @@ On PostgreSQL the rows travel as one array a column and parameters are bound by 
 statement's text does not change with the number of rows, and is planned once for each connection.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from functools import lru_cache
 from typing import Any
@@ -59,6 +59,36 @@ def insert_rows(
     names = ", ".join(f'"{name}"' for name in columns)
     sql = f"INSERT INTO {table} ({names}) SELECT * FROM {source}"  # noqa: S608
     return execute(sql + (f" RETURNING {returning}" if returning else ""), values)
+
+
+def add_rows(
+    table: str,
+    keys: Sequence[str],
+    sums: Sequence[str],
+    rows: Rows,
+    *,
+    joined: str = "",
+    beside: Mapping[str, str] | None = None,
+) -> None:
+    """Insert rows of `keys` and `sums` in one statement; where a row has these keys already, its
+    sums grow instead. No two of `rows` may have the same keys.
+
+    `joined` may join tables to the rows, which are called v, for the columns `beside`: name →
+    expression.
+    """
+    if not rows:
+        return
+    columns, more = [*keys, *sums], beside or {}
+    source, values = _as_table(table, columns, rows)
+    names = ", ".join(f'"{name}"' for name in (*columns, *more))
+    picked = ", ".join((*(f'v."{name}"' for name in columns), *more.values()))
+    grown = ", ".join(f"{name} = {table}.{name} + excluded.{name}" for name in sums)
+    execute(
+        # Without a WHERE, SQLite takes ON CONFLICT for the condition of a join.
+        f"INSERT INTO {table} ({names}) SELECT {picked} FROM {source} {joined} WHERE TRUE"  # noqa: S608
+        f" ON CONFLICT ({', '.join(keys)}) DO UPDATE SET {grown}",
+        values,
+    )
 
 
 def execute(sql: str, params: Sequence[Any] = ()) -> list[tuple[Any, ...]]:

@@ -35,6 +35,9 @@ DISPATCH_BUDGET_USD: str | None = env.str("DISPATCH_BUDGET_USD", default=None)
 DISPATCH_BUDGET_PERIOD: str = env.str("DISPATCH_BUDGET_PERIOD", default="month")
 STARTER_MAY_APPROVE: bool = env.bool("BATCHBOARD_STARTER_MAY_APPROVE", default=True)
 
+# Where items of recurring batches may come from: a file that names commands
+ITEM_COMMANDS: str = env.str("BATCHBOARD_COMMANDS", default="")
+
 # Django
 SECRET_KEY: str = env.str("SECRET_KEY", default="") or secret_key(DATA_DIR)
 DEBUG: bool = env.bool("DEBUG", default=False)

@@ -49,7 +49,7 @@ class Block(StrEnum):
     FIRST_LOOK = "first_look"  # the first N are done and wait for a look
     DEADLINE = "deadline"  # the batch's time is over
     KEY_REFUSED = "key_refused"  # the provider refused the key or the model
-    UNPRICED = "unpriced"  # no price of the model is known, so no ceiling could hold
+    UNPRICED = "unpriced"  # no price of the model is known, and nobody chose to go without
     SPEND_CAP = "spend_cap"  # the provider's own spend limit is reached
 
 

@@ -85,8 +85,13 @@ class Buckets:
         """An answer of so many tokens came."""
         self.row.generated = (self.row.generated or 0) - tokens
 
-    def learn(self, told: Told) -> None:
-        """Remember the limits that the provider's headers state."""
+    def learn(self, told: Told, provider: str) -> None:
+        """Remember the limits that the headers of `provider` state, and of no other."""
+        if not (told.rpm or told.itpm or told.otpm):
+            return
+        if self.row.told_by != provider:
+            self.row.told_rpm = self.row.told_itpm = self.row.told_otpm = None
+            self.row.told_by = provider
         self.row.told_rpm = told.rpm or self.row.told_rpm
         self.row.told_itpm = told.itpm or self.row.told_itpm
         self.row.told_otpm = told.otpm or self.row.told_otpm

@@ -1,6 +1,6 @@
 """What passes between governor, runner and recorder: calls, and how they ended."""
 
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from datetime import datetime
 
 from batchboard.pricing import Rates, Usage
@@ -31,7 +31,9 @@ class Call:
     mode: str
     max_tokens: int
     timeout: float
-    rates: Rates
+    rates: Rates | None
+    """None where it runs unpriced: its cost will be unknown."""
+
     reserved: int
     """Units of money held for it, its worst case."""
 
@@ -109,3 +111,11 @@ class Began:
     """The answer of a call that others wait for began: what it wrote to the cache can be read."""
 
     call: Call
+
+
+def cost_at(rates: Rates | None, usage: Usage) -> int | None:
+    """Units that `usage` costs; None, unknown, without rates. Nothing used costs nothing at any
+    price."""
+    if rates is None:
+        return None if any(asdict(usage).values()) else 0
+    return rates.cost(usage)

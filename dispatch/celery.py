@@ -15,6 +15,7 @@ PUMP_SECONDS = 2.0
 TIDY_SECONDS = 60.0
 FILES_SECONDS = 5.0
 SUBMISSIONS_SECONDS = 2.0
+RECURRING_SECONDS = 15.0
 
 
 def broker_url(redis_url: str) -> str:
@@ -74,6 +75,11 @@ app.conf.update(
             "task": "dispatch.submission_tasks.work_through",
             "schedule": SUBMISSIONS_SECONDS,
             "options": {"expires": SUBMISSIONS_SECONDS, "queue": FILES},
+        },
+        "recurring": {
+            "task": "dispatch.intake_tasks.fire_recurring",
+            "schedule": RECURRING_SECONDS,
+            "options": {"expires": RECURRING_SECONDS, "queue": CONTROL},
         },
     },
     beat_schedule_filename=str(settings.DATA_DIR / "beat"),

@@ -30,6 +30,7 @@ TURN_BYTES = 50
 OPEN_BATCHES = """
 SELECT b.id, b.public_id, b.version_id, b.mode, b.schedule, b.concurrency, b.first_look,
        b.looked, b.group_size, b.session_timeout, b.session_tokens, b.cache_salt, b.budget,
+       b.unpriced_ok,
        b.cost + b.unknown_cost AS spent, b.item_timeout, b.priority, b.total,
        b.succeeded + b.dead + b.cancelled AS ended, b.cursor, b.wave, b.wave_left, b.state,
        b.waits_for, b.waits_until, b.deadline_at, c.warm_until, COALESCE(m.calls, 0),
@@ -78,6 +79,7 @@ class Row:
     session_tokens: int | None
     cache_salt: str
     budget: int | None
+    unpriced_ok: bool
     spent: int
     item_timeout: int
     priority: int

@@ -43,12 +43,13 @@ class Deciding:
         for buckets in self._buckets.values():
             row = buckets.row
             rows.execute(
-                "UPDATE batchboard_modellimit SET told_rpm = %s, told_itpm = %s, told_otpm = %s,"
-                " requests = %s, input_tokens = %s, output_tokens = %s, generated = %s,"
-                " level_at = %s, paused_until = %s, episode_at = %s WHERE model = %s",
-                [row.told_rpm, row.told_itpm, row.told_otpm, row.requests, row.input_tokens,
-                 row.output_tokens, row.generated, row.level_at, row.paused_until,
-                 row.episode_at, row.model],
+                "UPDATE batchboard_modellimit SET told_by = %s, told_rpm = %s, told_itpm = %s,"
+                " told_otpm = %s, requests = %s, input_tokens = %s, output_tokens = %s,"
+                " generated = %s, level_at = %s, paused_until = %s, episode_at = %s"
+                " WHERE model = %s",
+                [row.told_by, row.told_rpm, row.told_itpm, row.told_otpm, row.requests,
+                 row.input_tokens, row.output_tokens, row.generated, row.level_at,
+                 row.paused_until, row.episode_at, row.model],
             )  # fmt: skip
 
 

@@ -11,9 +11,10 @@ import anthropic
 from django.utils import timezone
 
 from batchboard.estimate import Allowed, Estimate, Work, estimate
-from batchboard.models import Limits, Measured, Mode, RunOptions, TaskVersion
+from batchboard.models import Limits, Measured, Mode, ModelLimit, RunOptions, TaskVersion
+from batchboard.models.prices import applied
 from batchboard.task_file import TaskDefinition
-from dispatch.governor import OVERHEAD_TOKENS, price_of
+from dispatch.governor import OVERHEAD_TOKENS
 from dispatch.modes import MODES
 from dispatch.modes.cached import lifetime, minimum_tokens
 from dispatch.modes.provider_batch import LIFETIME
@@ -57,7 +58,11 @@ def forecast(
     seen = _seen(version, options.mode)
     seen_bytes, seen_tokens = counted.bytes + seen.bytes, counted.tokens + seen.input_tokens
     headroom = limits.configured("headroom")
+    model = ModelLimit.objects.filter(pk=work.model).first() or ModelLimit(pk=work.model)
     now = timezone.now()
+    price = applied(work.model, now)
+    if price is not None and MODES[options.mode].submits:
+        price = price.halved()
     ceiling = limits.configured("budget")
     money = [
         left
@@ -78,12 +83,12 @@ def forecast(
             group=options.group,
             minimum=minimum_tokens(work.model),
         ),
-        price_of(work.model, now, options.mode),
+        None if price is None else price.rates,
         Allowed(
             cap=min(limits.cap_in_force, options.concurrency or limits.cap),
-            rpm=limits.configured("rpm") * headroom,
-            itpm=limits.configured("itpm") * headroom,
-            otpm=limits.configured("otpm") * headroom,
+            rpm=model.allowed("rpm", limits) * headroom,
+            itpm=model.allowed("itpm", limits) * headroom,
+            otpm=model.allowed("otpm", limits) * headroom,
             money=min(money) if money else None,
         ),
         OVERHEAD_TOKENS,

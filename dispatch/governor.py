@@ -9,15 +9,17 @@ never more is spent, than the limits allow, however many processes ask.
 import heapq
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from datetime import datetime, timedelta
+from datetime import timedelta
 from functools import partial
 from hashlib import sha256
 
 from django.db import transaction
 
-from batchboard import pricing, rows, signals
+from batchboard import rows, signals
 from batchboard.models import Batch, Limits, Price
+from batchboard.models.prices import Applied, applied, why_not
 from batchboard.money import dollars, share_out, units
+from batchboard.pricing import Rates
 from batchboard.states import BatchState, Block, ItemState, Wait
 from dispatch import conversations
 from dispatch.buckets import WAITS, Need
@@ -26,7 +28,6 @@ from dispatch.contender import Contender, contenders
 from dispatch.conversations import Conversation
 from dispatch.deciding import Deciding
 from dispatch.live import Live
-from dispatch.modes import MODES
 from dispatch.modes.queued import Queued
 from dispatch.submitting import STEP_SECONDS, Request, Submitting
 
@@ -38,7 +39,6 @@ OVERHEAD_TOKENS = 1_000
 instructions that it adds for structured output."""
 
 MAX_TOKENS = 128_000
-HALF = ", half of it in message batches"
 
 ATTEMPT = (
     "item_id", "batch_id", "worker_id", "price_id", "model", "mode", "call", "slot", "prime",
@@ -87,21 +87,6 @@ def fair_room(limits: Limits, live: Live, worker: int, workers: int) -> int:
     return max(0, share - live.by_worker[worker])
 
 
-def rates_of(model: str, mode: str, at: datetime) -> pricing.Rates | None:
-    """The rates of `model` for what `mode` sends, or None where no price of it is known."""
-    rates = pricing.rates(model, at)
-    return rates.halved() if rates is not None and MODES[mode].submits else rates
-
-
-def price_of(model: str, at: datetime, mode: str = "single") -> pricing.Rates:
-    """The rates of `model` at a moment, for what `mode` sends. Raises LookupError where no price of
-    it is known."""
-    rates = rates_of(model, mode, at)
-    if rates is None:
-        raise LookupError(f"{model} has no known price.")
-    return rates
-
-
 class _Round:
     """One round of admission, within one decision."""
 
@@ -124,6 +109,7 @@ class _Round:
         self.chosen: list[tuple[Call, Conversation | None]] = []
         self.result = Admission()
         self.binds = ""
+        self.prices: dict[str, Applied | None] = {}
         ceiling = self.limits.configured("budget")
         self.money = (
             None if ceiling is None
@@ -165,13 +151,13 @@ class _Round:
     def _submit(self, contender: Contender) -> None:
         """Put what the money allows into the batch's submission; it needs neither slot nor
         tokens of the model's buckets."""
-        rates = None if contender.block else self._rates(contender)
-        if rates is None:
+        if contender.block or not self._may_cost(contender):
             return
-        price = _price_row(contender.work.model, rates, HALF)
+        price = self._price(contender.work.model)
+        half = None if price is None else price.halved()
 
         def worst(item: Queued) -> Request:
-            return Request(item, *self._worst(contender, [item], rates))
+            return Request(item, *self._worst(contender, [item], half.rates if half else None))
 
         def affords(reserved: int) -> bool:
             affordable = self._affordable(contender, reserved)
@@ -179,7 +165,8 @@ class _Round:
                 self._hold(reserved)
             return affordable
 
-        if self.submitting.fill(contender, price, worst, affords):
+        row = None if half is None else _price_row(contender.work.model, half)
+        if self.submitting.fill(contender, row, worst, affords):
             self.result.retry_after(STEP_SECONDS)
         if contender.waits or contender.block:
             return
@@ -205,9 +192,9 @@ class _Round:
             contender.waits, contender.waits_until = Wait.PROVIDER_PAUSE, buckets.row.paused_until
             self.result.retry_after(buckets.paused_for)
             return False
-        rates = self._rates(contender)
-        if rates is None:
+        if not self._may_cost(contender):
             return False
+        price = self._price(contender.work.model)
         need = contender.need(items)
         short = buckets.short_of(need)
         if short is not None:
@@ -215,7 +202,7 @@ class _Round:
             contender.waits = self.binds = WAITS[kind]
             self.result.retry_after(seconds)
             return False
-        call = self._call(contender, items, need, rates)
+        call = self._call(contender, items, need, price.rates if price else None)
         if not self._affordable(contender, call.reserved):
             return False
         call.number = self.made.number()
@@ -223,15 +210,34 @@ class _Round:
         self._take(contender, call)
         return True
 
-    def _rates(self, contender: Contender) -> pricing.Rates | None:
-        """What the batch's model costs as its mode sends; without a price it stands still."""
-        rates = rates_of(contender.work.model, contender.row.mode, self.now)
-        if rates is None:
-            contender.block = Block.UNPRICED, f"No price of {contender.work.model} is known."
-        return rates
+    def _price(self, model: str) -> Applied | None:
+        """One price for the whole round, so that what is reserved and what is recorded agree."""
+        if model not in self.prices:
+            self.prices[model] = applied(model, self.now)
+        return self.prices[model]
+
+    def _price_row(self, model: str) -> int | None:
+        price = self._price(model)
+        return None if price is None else _price_row(model, price)
+
+    def _may_cost(self, contender: Contender) -> bool:
+        """Whether its model has a price, or it may run without one; else it stands still."""
+        if self._price(contender.work.model) is None and (refusal := self._unpriced(contender)):
+            contender.block = Block.UNPRICED, refusal
+        return contender.block is None
+
+    def _unpriced(self, contender: Contender) -> str:
+        row = contender.row
+        return why_not(
+            contender.work.model,
+            self.now,
+            unpriced_ok=row.unpriced_ok,
+            budget=row.budget,
+            ceiling=self.money,
+        )
 
     def _worst(
-        self, contender: Contender, items: Sequence[Queued], rates: pricing.Rates
+        self, contender: Contender, items: Sequence[Queued], rates: Rates | None
     ) -> tuple[int, int]:
         """The output tokens that a request for `items` may take, and the units that it costs at
         the most."""
@@ -240,10 +246,10 @@ class _Round:
             max_tokens *= 2
         max_tokens = min(MAX_TOKENS, max_tokens)
         bound = contender.bound(items) + OVERHEAD_TOKENS
-        return max_tokens, rates.worst(bound, max_tokens, cache=contender.cache)
+        return max_tokens, rates.worst(bound, max_tokens, cache=contender.cache) if rates else 0
 
     def _call(
-        self, contender: Contender, items: Sequence[Queued], need: Need, rates: pricing.Rates
+        self, contender: Contender, items: Sequence[Queued], need: Need, rates: Rates | None
     ) -> Call:
         work, row = contender.work, contender.row
         max_tokens, reserved = self._worst(contender, items, rates)
@@ -339,7 +345,7 @@ class _Round:
             "batchboard_attempt",
             ATTEMPT,
             [
-                (part.item, call.batch, call.worker, _price_row(call.model, call.rates), call.model,
+                (part.item, call.batch, call.worker, self._price_row(call.model), call.model,
                  call.mode, call.number, int(first), call.prime, call.max_tokens,
                  call.expected_input if first else 0, call.expected_output if first else 0,
                  part.reserved, self.now, until, started_at, "", "", "", call.cache, call.session)
@@ -385,13 +391,13 @@ def _first_of(call: Call) -> list[bool]:
     return [number == 0 for number in range(len(call.parts))]
 
 
-def _price_row(model: str, rates: pricing.Rates, says: str = "") -> int:
-    """The id of the stored record of these rates; `says` is what was done to the listed ones."""
-    digest = sha256(f"{model} {rates}{says}".encode()).hexdigest()
+def _price_row(model: str, price: Applied) -> int:
+    """The id of the stored record of what is applied."""
+    digest = sha256(f"{model} {price}".encode()).hexdigest()
     if digest not in _price_rows:
         row, _ = Price.objects.get_or_create(
             digest=digest,
-            defaults={"model": model, "rates": rates.as_json(), "source": pricing.source() + says},
+            defaults={"model": model, "rates": price.rates.as_json(), "source": price.source},
         )
         _price_rows[digest] = row.pk
     return _price_rows[digest]

@@ -14,7 +14,8 @@ from django.db import InterfaceError, OperationalError, connections
 from django.db.models import Q
 
 from batchboard import rows
-from batchboard.models import Submission
+from batchboard.models import QueueSign, Submission
+from batchboard.models.queue_sign import FILES
 from dispatch.rescue import is_alive
 
 log = logging.getLogger(__name__)
@@ -67,7 +68,9 @@ class Held:
             while not self._over.wait(RENEW_SECONDS):
                 asked = time.monotonic()
                 try:
-                    until = rows.now() + timedelta(seconds=LEASE_SECONDS)
+                    now = rows.now()
+                    QueueSign.objects.note(FILES, now)
+                    until = now + timedelta(seconds=LEASE_SECONDS)
                     if not self._mine().update(lease_until=until):
                         return
                     self._deadline = asked + LEASE_SECONDS

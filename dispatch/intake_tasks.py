@@ -5,7 +5,8 @@ import logging
 
 from kombu.exceptions import OperationalError
 
-from batchboard import filing
+from batchboard import filing, rows
+from batchboard.models import Recurring
 from dispatch.celery import app
 
 log = logging.getLogger(__name__)
@@ -17,6 +18,13 @@ def work_through() -> None:
     """Read and store what waits. Beat asks for it every few seconds, so a lost message costs no
     more than those."""
     filing.work_through()
+
+
+@app.task  # type: ignore[untyped-decorator]
+def fire_recurring() -> None:
+    """Take the times of recurring batches that came; their batches are made as files are."""
+    if Recurring.objects.fire_due(rows.now()):
+        nudge()
 
 
 def nudge() -> None:

@@ -15,18 +15,20 @@ from datetime import datetime, timedelta
 from django.db.models import Count, F
 
 from batchboard import rows, signals
-from batchboard.models import Attempt, Batch
+from batchboard.models import Attempt, Batch, LedgerDay
+from batchboard.models.ledger_day import Line
 from batchboard.models.limits import month_of
 from batchboard.money import dollars, share_out
 from batchboard.pricing import Usage
 from batchboard.states import UNFINISHED_BATCH, Block, ItemState
 from dispatch import adaptive, conversations, governor
 from dispatch.buckets import Need
-from dispatch.calls import Began, Call, Finished, Part, PartReply
+from dispatch.calls import Began, Call, Finished, Part, PartReply, cost_at
 from dispatch.deciding import Deciding, deciding
 from dispatch.live import count_live
 from dispatch.modes.cached import LIFETIME_SECONDS, MARGIN_SECONDS
 from dispatch.outcome import Action, Decision, Outcome, decide
+from dispatch.provider_identity import provider_now
 from dispatch.versions import work_of
 
 log = logging.getLogger("dispatch.attempt")
@@ -108,6 +110,14 @@ class Ended:
         return _storable(self.reply.problem[:300])
 
     @property
+    def line(self) -> Line:
+        call, used = self.finished.call, self.used
+        tokens = (used.input, used.output, used.cache_write_5m, used.cache_write_1h,
+                  used.cache_read)  # fmt: skip
+        bound = None if call.rates is None else self.part.reserved
+        return Line(call.batch, call.model, call.mode, tokens, self.cost, bound)
+
+    @property
     def used(self) -> Usage:
         return self.usage or NOTHING
 
@@ -179,7 +189,7 @@ def _parts(finished: Finished) -> list[Ended]:
     shares: list[Usage | None] = [None] * count
     costs: list[int | None] = [None] * count
     if usage is not None and count == 1:
-        shares, costs = [usage], [call.rates.cost(usage)]
+        shares, costs = [usage], [cost_at(call.rates, usage)]
     elif usage is not None:
         shared = work_of(call.version).shared_bytes // count + 1
         sent = [part.prompt_bytes + shared for part in call.parts]
@@ -190,8 +200,8 @@ def _parts(finished: Finished) -> list[Ended]:
             share_out(usage.cache_read, sent),
         ]  # fmt: skip
         each = [Usage(*share) for share in zip(*by_kind, strict=True)]
-        applied = call.rates.applied(usage)
-        shares, costs = list(each), [applied.cost(share) for share in each]
+        applied = call.rates.applied(usage) if call.rates else None
+        shares, costs = list(each), [cost_at(applied, share) for share in each]
     return [
         Ended(finished, *columns)
         for columns in zip(call.parts, finished.parts, shares, costs, strict=True)
@@ -229,6 +239,7 @@ def _settle(ended: list[Ended], made: Deciding) -> list[tuple[str, str, bool]]:
     _store_answers(ended)
     _move_items(ended, made.now)
     changed = _count(ended, made.now)
+    LedgerDay.objects.add([part.line for part in ended], made.now)
     _converse(ended, made.now)
     _measure(ended)
     _block(ended)
@@ -337,7 +348,7 @@ def _settle_limits(finished: list[Finished], made: Deciding, in_flight: int) -> 
                          one.call.expected_output - usage.output)
                 )  # fmt: skip
                 buckets.generated(usage.output)
-            buckets.learn(one.reply.told)
+            buckets.learn(one.reply.told, provider_now())
         adaptive.answer(made.limits, buckets, calls, in_flight + len(finished))
 
 

@@ -6,9 +6,11 @@ from datetime import datetime, timedelta
 
 from django.db.models import F, Sum
 
-from batchboard.models import Attempt, Batch, Item, Limits, Spend, Worker
+from batchboard.models import Attempt, Batch, Item, LedgerDay, Limits, Spend, Worker
 from batchboard.models.fields import UsdField
+from batchboard.models.ledger_day import Line
 from batchboard.models.limits import month_of
+from batchboard.money import units
 from batchboard.states import BatchState, ItemState
 from dispatch.outcome import Action, Outcome, decide
 from dispatch.recorder import chance
@@ -64,7 +66,13 @@ def _lose(lost: list[Attempt], now: datetime) -> int:
         ended_at=now, outcome=Outcome.LOST, problem="Its worker died.", cost=None
     )
     _hold_bounds([attempt.pk for attempt in lost], now)
+    LedgerDay.objects.add([_line(attempt) for attempt in lost], now)
     return len(lost)
+
+
+def _line(attempt: Attempt) -> Line:
+    bound = None if attempt.price_id is None else units(attempt.reserved)
+    return Line(attempt.batch_id, attempt.model, attempt.mode, (0, 0, 0, 0, 0), None, bound)
 
 
 def _hold_bounds(attempts: list[int], now: datetime) -> None:

@@ -24,9 +24,10 @@ import uvloop
 from django.db import InterfaceError, OperationalError, connections
 
 from batchboard import rows
-from batchboard.models import Attempt, ItemInput, Worker
+from batchboard.models import Attempt, ItemInput, ModelLimit, Worker
+from batchboard.models.lifecycle import decision
 from batchboard.money import units
-from batchboard.pricing import Usage
+from batchboard.pricing import Rates, Usage
 from batchboard.states import BatchState
 from dispatch import governor, recorder
 from dispatch.calls import Began, Call, Finished, Part, PartReply, Reply
@@ -35,6 +36,7 @@ from dispatch.modes import MODES
 from dispatch.modes.work import Framing, ItemWork, VersionWork
 from dispatch.outcome import Outcome
 from dispatch.provider import ask, make_client
+from dispatch.provider_identity import provider_now
 from dispatch.versions import work_of
 
 log = logging.getLogger(__name__)
@@ -97,6 +99,8 @@ class Runner:
 
     def start(self) -> None:
         """Register as a worker and begin; returns once calls can be taken."""
+        with decision():
+            ModelLimit.objects.forget_told_by_others(provider_now())
         self._register()
         for thread in self._threads:
             thread.start()
@@ -133,7 +137,7 @@ class Runner:
         # Those of this moment alone: the same message may come twice, and none is begun twice.
         begun = Attempt.objects.live().filter(grant=grant, worker=lease.worker, started_at=now)
         try:
-            self._begin(_calls_of(begun.select_related("batch", "item", "session")))
+            self._begin(_calls_of(begun.select_related("batch", "item", "session", "price")))
         except Exception:
             self._give_up("A grant could not be begun.")
             raise
@@ -379,7 +383,7 @@ def _call_of(attempts: list[Attempt]) -> Call:
         mode=first.mode,
         max_tokens=first.max_tokens,
         timeout=seconds,
-        rates=governor.price_of(first.model, first.granted_at),
+        rates=Rates.of_json(first.price.rates) if first.price else None,
         reserved=sum(units(attempt.reserved) for attempt in attempts),
         expected_input=sum(attempt.expected_input for attempt in attempts),
         expected_output=sum(attempt.expected_output for attempt in attempts),

@@ -22,9 +22,9 @@ from batchboard import rows, signals
 from batchboard.models import Attempt, ItemInput, Submission
 from batchboard.models.lifecycle import decision
 from batchboard.money import units
-from batchboard.pricing import Usage
+from batchboard.pricing import Rates, Usage
 from batchboard.states import OPEN_BATCH, BatchState, SubmissionState
-from dispatch import governor, holding, recorder
+from dispatch import holding, recorder
 from dispatch.calls import Call, Finished, Part, Reply
 from dispatch.holding import Held
 from dispatch.message_batches import (
@@ -195,7 +195,9 @@ def _requests(held: Held) -> Iterator[tuple[str, dict[str, Any]]]:
 def _pages(row: Submission) -> Iterator[list[Attempt]]:
     """Its attempts, a few at a time; what is written in between disturbs nothing."""
     last = 0
-    while page := list(row.waiting_attempts.filter(pk__gt=last).select_related("item")[:GROUP]):
+    while page := list(
+        row.waiting_attempts.filter(pk__gt=last).select_related("item", "price")[:GROUP]
+    ):
         yield page
         last = page[-1].pk
 
@@ -321,7 +323,7 @@ def _settle_results(
         number = custom_id.rpartition("-")[2]
         if _is_ours(held.row, custom_id) and number.isascii() and number.isdigit():
             results[int(number)] = result
-    attempts = held.row.waiting_attempts.filter(pk__in=results).select_related("item")
+    attempts = held.row.waiting_attempts.filter(pk__in=results).select_related("item", "price")
     _settle(held, [(one, read_result(results[one.pk], cancelled=cancelled)) for one in attempts])
 
 
@@ -335,7 +337,7 @@ def _is_ours(row: Submission, custom_id: str) -> bool:
 def _end(held: Held, reply: Reply, state: SubmissionState = S.ENDED) -> None:
     """End what has not ended as `reply` says, and the submission with it."""
     row = held.row
-    while attempts := list(row.waiting_attempts.select_related("item")[:GROUP]):
+    while attempts := list(row.waiting_attempts.select_related("item", "price")[:GROUP]):
         _settle(held, [(one, reply) for one in attempts])
     held.write(
         state=state,
@@ -365,7 +367,7 @@ def _finished(row: Submission, attempt: Attempt, reply: Reply) -> Finished:
         mode=attempt.mode,
         max_tokens=attempt.max_tokens,
         timeout=0.0,
-        rates=governor.price_of(attempt.model, attempt.granted_at, attempt.mode),
+        rates=Rates.of_json(attempt.price.rates) if attempt.price else None,
         reserved=reserved,
         expected_input=0,
         expected_output=0,

@@ -51,7 +51,7 @@ class Filling:
 
     contender: Contender
     row: Submission
-    price: int
+    price: int | None
     taken: list[Request] = field(default_factory=list)
 
     def has_room_for(self, size: int) -> bool:
@@ -77,7 +77,7 @@ class Submitting:
     def fill(
         self,
         contender: Contender,
-        price: int,
+        price: int | None,
         worst: Callable[[Queued], Request],
         affords: Callable[[int], bool],
     ) -> bool:
@@ -115,7 +115,7 @@ class Submitting:
     def write(self) -> None:
         """Write submissions and their attempts, and that their items are under way."""
         for filling in self.filled:
-            if filling.row.pk is None:
+            if filling.row._state.adding:
                 filling.row.save()
             else:
                 filling.row.save(

@@ -6,6 +6,7 @@ import pytest
 from django.utils import timezone
 
 from batchboard import rows, signals
+from batchboard.models import StoredPrice
 from dispatch import governor, versions
 from tests.factories import START
 
@@ -15,6 +16,7 @@ def _empty_process_caches():
     """A process keeps price rows and versions by id, which a rolled back test takes away."""
     governor._price_rows.clear()
     versions.work_of.cache_clear()
+    StoredPrice.objects.forget()
 
 
 @pytest.fixture(autouse=True)

@@ -18,13 +18,15 @@ from batchboard.cli.watching import warn_without_worker, watch
 from batchboard.export import harmless
 from batchboard.models import Batch, Limits, suggested_deadline
 from batchboard.summary import number, stamp, summary
+from batchboard.task_definition import TaskDefinition
+from dispatch import asked_schema
 
 Options = dict[str, Any]
 messages = Console(stderr=True, highlight=False, soft_wrap=True)
 
 
 def estimate(options: Options) -> int:
-    definition = intake.read_task_file(Path(options["task_type"]).read_bytes())
+    definition = _task_type(options)
     with intake.open_items(options["items"], definition, sys.stdin.buffer) as items:
         run = run_options(options)
         found = intake.estimate(items, run)
@@ -41,20 +43,25 @@ def estimate(options: Options) -> int:
         "tokens": {"input": found.input_tokens, "output": found.output_tokens},
         "basis": found.basis,
     }
+    _warn_of_contract(definition)
     if options["json"]:
         _line(result)
         return DONE
     console = Console(highlight=False)
-    console.print(f"{count:,} items: about ${found.expected:.4f}, at worst ${found.worst:.4f}")
+    if found.expected is None or found.worst is None:
+        console.print(f"{count:,} items, unpriced: no price of {definition.model} is known")
+    else:
+        console.print(f"{count:,} items: about ${found.expected:.4f}, at worst ${found.worst:.4f}")
     console.print(f"~{found.seconds:g} s; {found.binding_limit} binds ({found.basis})")
     console.print(f"Recommended N: {found.recommended_concurrency}; deadline: {deadline} s")
     return DONE
 
 
 def run(options: Options) -> int:
-    definition = intake.read_task_file(Path(options["task_type"]).read_bytes())
+    definition = _task_type(options)
     with intake.open_items(options["items"], definition, sys.stdin.buffer) as items:
         batch = intake.create(items, run_options(options), options["name"])
+    _warn_of_contract(definition)
     _warn_of_deadline(batch)
     batch.start()
     warn_without_worker(messages)
@@ -101,6 +108,17 @@ def show(options: Options) -> int:
     dead = batch.items.dead().order_by("position")
     for item in dead[:20]:
         console.print(f"  dead: {item.key}: {item.outcome}: {item.problem}", markup=False)
+    return DONE
+
+
+def clone(options: Options) -> int:
+    batch = _find(options)
+    made = intake.clone(batch, options["name"], newest=options["task_version"] == "newest")
+    if options["start"]:
+        made.start()
+        warn_without_worker(messages)
+    said = f"{made.public_id} {made.state}: {made.name}, {made.total:,} items of {batch.public_id}"
+    _say(options, summary(made) | {"clone_of": batch.public_id}, said)
     return DONE
 
 
@@ -161,7 +179,7 @@ def approve(options: Options) -> int:
 
 def reject(options: Options) -> int:
     batch = _find(options)
-    again = batch.reject(options["reason"], rerun=options["rerun"])
+    again = intake.reject(batch, options["reason"], rerun=options["rerun"])
     result = summary(batch) | {"rerun": again.public_id if again else None}
     _say(options, result, f"{batch.public_id} {batch.state}"
          + (f"; sent again as {again.public_id}" if again else ""))  # fmt: skip
@@ -205,6 +223,11 @@ def ledger(options: Options) -> int:
     return DONE
 
 
+def _task_type(options: Options) -> TaskDefinition:
+    content = Path(options["task_type"]).read_bytes()
+    return intake.read_task_file(content, unpriced=options["unpriced"])
+
+
 def printable(text: str) -> str:
     """Untrusted text for a terminal: of control characters only line breaks and tabs are sent."""
     return "".join(
@@ -241,6 +264,11 @@ def _outcome(batch: Batch) -> str:
         f"{batch.public_id} {batch.state}{blocked}: {batch.succeeded:,} of {batch.total:,}"
         f" succeeded, {batch.dead} dead, ${batch.cost:.4f}"
     )
+
+
+def _warn_of_contract(definition: TaskDefinition) -> None:
+    if note := asked_schema.advice(definition.contract):
+        messages.print(note, style="yellow", markup=False)
 
 
 def _warn_of_deadline(batch: Batch) -> None:

@@ -6,7 +6,8 @@ from decimal import Decimal, InvalidOperation
 from batchboard.models import Mode, RunOptions, Schedule
 
 
-def add_run_options(parser: argparse.ArgumentParser) -> None:
+def add_run_options(parser: argparse.ArgumentParser, *, budget_is_asked_for: bool = False) -> None:
+    """Where nobody looks on, a budget is asked for, or a clear word that there is none."""
     parser.add_argument("--concurrency", type=_at_least(1), metavar="N",
                         help="at most N calls of this batch in flight")  # fmt: skip
     parser.add_argument("--schedule", choices=Schedule.values, default=Schedule.WINDOW)
@@ -19,7 +20,10 @@ def add_run_options(parser: argparse.ArgumentParser) -> None:
                         help="context after which a new session starts")  # fmt: skip
     parser.add_argument("--first-look", action="store_true",
                         help="stop after the first N items until somebody looked")  # fmt: skip
-    parser.add_argument("--budget", type=_dollars, metavar="USD")
+    money = parser.add_mutually_exclusive_group(required=budget_is_asked_for)
+    money.add_argument("--budget", type=_dollars, metavar="USD")
+    if budget_is_asked_for:
+        money.add_argument("--no-budget", action="store_true", help="only the ceiling holds")
     parser.add_argument("--item-timeout", type=_at_least(1), default=120, metavar="S")
     parser.add_argument("--deadline", type=_at_least(1), metavar="S")
     parser.add_argument("--sample", type=_at_least(1), metavar="N",
@@ -28,6 +32,9 @@ def add_run_options(parser: argparse.ArgumentParser) -> None:
                         help="how many bad ones in the sample still pass (default 0)")  # fmt: skip
     parser.add_argument("--priority", type=int, choices=range(-10, 11), default=0, metavar="P",
                         help="-10 to 10; higher first where batches are served alike")  # fmt: skip
+    parser.add_argument("--unpriced", action="store_true",
+                        help="run also where no price of the model is known, its cost unknown;"
+                        " not with a budget or a ceiling")  # fmt: skip
 
 
 def run_options(namespace: dict[str, object]) -> RunOptions:
@@ -42,6 +49,7 @@ def run_options(namespace: dict[str, object]) -> RunOptions:
         sample_size=namespace["sample"],  # type: ignore[arg-type]
         allowed_bad=namespace["allowed_bad"],  # type: ignore[arg-type]
         priority=namespace["priority"],  # type: ignore[arg-type]
+        unpriced_ok=bool(namespace["unpriced"]),
         group_size=namespace["group_size"],  # type: ignore[arg-type]
         session_timeout=namespace["session_timeout"],  # type: ignore[arg-type]
         session_tokens=namespace["session_tokens"],  # type: ignore[arg-type]

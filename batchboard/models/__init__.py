@@ -12,10 +12,14 @@ from batchboard.models.batch import (
 from batchboard.models.comment import Comment
 from batchboard.models.event import Event
 from batchboard.models.item import Item, ItemInput
+from batchboard.models.ledger_day import LedgerDay
 from batchboard.models.limits import Limits, ModelLimit
 from batchboard.models.measured import Measured, WarmCache
 from batchboard.models.preparation import Preparation, PreparationState
-from batchboard.models.reviewing import Review, ReviewState, SampledItem, Verdict
+from batchboard.models.prices import PriceNotPossible, StoredPrice
+from batchboard.models.queue_sign import QueueSign
+from batchboard.models.recurring import Recurring, RecurringRun, RunState
+from batchboard.models.review import Review, ReviewState, SampledItem, Verdict
 from batchboard.models.sample import Sample
 from batchboard.models.session import Session
 from batchboard.models.sign_in_tries import SignInTries
@@ -32,6 +36,7 @@ __all__ = [
     "Event",
     "Item",
     "ItemInput",
+    "LedgerDay",
     "Limits",
     "Measured",
     "Mode",
@@ -40,15 +45,21 @@ __all__ = [
     "Preparation",
     "PreparationState",
     "Price",
+    "PriceNotPossible",
+    "QueueSign",
+    "Recurring",
+    "RecurringRun",
     "Review",
     "ReviewState",
     "RunOptions",
+    "RunState",
     "Sample",
     "SampledItem",
     "Schedule",
     "Session",
     "SignInTries",
     "Spend",
+    "StoredPrice",
     "Submission",
     "TaskType",
     "TaskVersion",

@@ -1,5 +1,7 @@
 """Attempts: one try at one item. The slots of the cap, and the cost ledger."""
 
+from decimal import Decimal
+
 from django.db import models
 from django.db.models import Q
 
@@ -63,7 +65,8 @@ class Attempt(models.Model):
     A slot of the cap is a live attempt (`ended_at` null) with `slot` 1; when several items share a
     call, only the first of them carries the slot. Attempts of a `submission` take none and are
     not among the live ones, so that a hundred thousand of them cost a decision nothing. `cost` is
-    null where it is unknown, and the reservation then stays as its upper bound.
+    null where it is unknown, and the reservation then stays as its upper bound. Without a `price`
+    it ran unpriced: nothing could be reserved, and an unknown cost has no bound.
     """
 
     item = models.ForeignKey("Item", models.CASCADE, related_name="attempts")
@@ -141,6 +144,16 @@ class Attempt(models.Model):
 
     def __str__(self) -> str:
         return f"attempt {self.pk} at {self.item_id}"
+
+    @property
+    def bound(self) -> Decimal | None:
+        """The most that an unknown cost can be; None where it is known, or has no bound."""
+        return None if self.cost is not None or self.price_id is None else self.reserved
+
+    @property
+    def is_unpriced(self) -> bool:
+        """Whether it ended and its cost is unknown for want of a price."""
+        return self.ended_at is not None and self.cost is None and self.price_id is None
 
 
 class Answer(models.Model):

@@ -72,6 +72,7 @@ class RunOptions:
     sample_size: int | None = None
     allowed_bad: int = 0
     priority: int = 0
+    unpriced_ok: bool = False
     group_size: int | None = None
     session_timeout: int | None = None
     session_tokens: int | None = None
@@ -82,9 +83,44 @@ class RunOptions:
         return group_size(self.mode, self.group_size)
 
     @classmethod
-    def of(cls, batch: "Batch") -> "RunOptions":
-        """How `batch` ran, for another that is to run like it."""
-        return cls(**{field.name: getattr(batch, field.name) for field in fields(cls)})
+    def of(cls, like: "RunColumns") -> "RunOptions":
+        """How `like` runs, for another that is to run like it."""
+        return cls(**{field.name: getattr(like, field.name) for field in fields(cls)})
+
+
+class RunColumns(models.Model):
+    """The columns of RunOptions, for whatever keeps how to run."""
+
+    schedule = models.CharField(max_length=10, choices=Schedule, default=Schedule.WINDOW)
+    mode = models.CharField(max_length=20, choices=Mode, default=Mode.CACHED)
+    group_size = models.PositiveIntegerField(
+        null=True, help_text="Items of one packed call, or of one session."
+    )
+    session_timeout = models.PositiveIntegerField(null=True, help_text="Seconds for one session.")
+    session_tokens = models.PositiveIntegerField(
+        null=True, help_text="Tokens of a session's context after which a new one starts."
+    )
+    concurrency = models.PositiveIntegerField(null=True, validators=[MinValueValidator(1)])
+    first_look = models.BooleanField(default=False)
+    budget = UsdField(null=True)
+    item_timeout = models.PositiveIntegerField(default=120, help_text="Seconds for one call.")
+    deadline = models.PositiveIntegerField(null=True, help_text="Seconds from start to end.")
+    priority = models.SmallIntegerField(default=0)
+    sample_size = models.PositiveIntegerField(null=True)
+    allowed_bad = models.PositiveIntegerField(default=0)
+    unpriced_ok = models.BooleanField(
+        default=False, help_text="It may run without a known price, its cost unknown."
+    )
+
+    class Meta:
+        abstract = True
+
+
+def mode_words(mode: str, group: int) -> str:
+    """A request mode with what belongs to it: "packed, k 5", "session, S 8", "cached"."""
+    sign = {Mode.PACKED: "k", Mode.SESSION: "S"}.get(Mode(mode))
+    words = mode.replace("_", " ")
+    return f"{words}, {sign} {group}" if sign else words
 
 
 def group_size(mode: str, chosen: int | None) -> int:
@@ -154,7 +190,7 @@ class BatchQuerySet(models.QuerySet["Batch"]):
         return batch
 
 
-class Batch(Arriving, Lifecycle, Reviewing, Changing, models.Model):
+class Batch(Arriving, Lifecycle, Reviewing, Changing, RunColumns):
     """The parent of a pile of items of one task type version.
 
     `succeeded`, `dead` and `cancelled` count items that ended and are moved in the transaction
@@ -166,6 +202,7 @@ class Batch(Arriving, Lifecycle, Reviewing, Changing, models.Model):
     version = models.ForeignKey(TaskVersion, models.PROTECT, related_name="batches")
     owner = models.ForeignKey(settings.AUTH_USER_MODEL, models.PROTECT, null=True)
     rerun_of = models.ForeignKey("self", models.SET_NULL, null=True, related_name="reruns")
+    clone_of = models.ForeignKey("self", models.SET_NULL, null=True, related_name="clones")
     state = models.CharField(max_length=10, default=BatchState.DRAFT, db_index=True)
     blocked = models.CharField(max_length=20, blank=True)
     blocked_detail = models.CharField(max_length=300, blank=True)
@@ -179,31 +216,14 @@ class Batch(Arriving, Lifecycle, Reviewing, Changing, models.Model):
         settings.AUTH_USER_MODEL, models.SET_NULL, null=True, related_name="+"
     )
 
-    schedule = models.CharField(max_length=10, choices=Schedule, default=Schedule.WINDOW)
-    mode = models.CharField(max_length=20, choices=Mode, default=Mode.CACHED)
-    group_size = models.PositiveIntegerField(
-        null=True, help_text="Items of one packed call, or of one session."
-    )
-    session_timeout = models.PositiveIntegerField(null=True, help_text="Seconds for one session.")
-    session_tokens = models.PositiveIntegerField(
-        null=True, help_text="Tokens of a session's context after which a new one starts."
-    )
     cache_salt = models.CharField(
         max_length=20, blank=True, help_text="Sent first, so that no other batch shares its cache."
     )
-    concurrency = models.PositiveIntegerField(null=True, validators=[MinValueValidator(1)])
-    first_look = models.BooleanField(default=False)
     looked = models.BooleanField(default=False)
-    budget = UsdField(null=True)
-    item_timeout = models.PositiveIntegerField(default=120, help_text="Seconds for one call.")
-    deadline = models.PositiveIntegerField(null=True, help_text="Seconds from start to end.")
     deadline_at = models.DateTimeField(null=True)
-    priority = models.SmallIntegerField(default=0)
     trial = models.BooleanField(
         default=False, help_text="One item sent to see what comes back; not on the board."
     )
-    sample_size = models.PositiveIntegerField(null=True)
-    allowed_bad = models.PositiveIntegerField(default=0)
     seed = models.CharField(max_length=32, default=new_seed, editable=False)
 
     total = models.PositiveIntegerField(default=0)
@@ -252,6 +272,11 @@ class Batch(Arriving, Lifecycle, Reviewing, Changing, models.Model):
 
     def __str__(self) -> str:
         return self.name
+
+    @property
+    def mode_words(self) -> str:
+        """How its items become calls, in a word or three."""
+        return mode_words(self.mode, group_size(self.mode, self.group_size))
 
     @property
     def ended(self) -> int:

@@ -6,6 +6,7 @@ from django.conf import settings
 from django.db import models, transaction
 
 from batchboard import signals
+from batchboard.roles import Right, require
 from batchboard.states import MoveRefused
 
 LONGEST_COMMENT = 5_000
@@ -13,8 +14,8 @@ LONGEST_COMMENT = 5_000
 
 class CommentManager(models.Manager["Comment"]):
     def write(self, batch: Any, text: str, by: Any) -> "Comment":
-        """Add a comment, which everybody who signs in may. Raises MoveRefused for an empty or an
-        overlong one."""
+        """Add a comment. Raises MoveRefused for an empty or an overlong one."""
+        require(by, Right.COMMENT, f"comment on {batch.name}")
         text = text.replace("\x00", "").replace("\r\n", "\n").strip()
         if not text:
             raise MoveRefused("The comment is empty: write something first.")

@@ -7,6 +7,7 @@ from django.db.models import Sum
 
 from batchboard.models.attempt import Attempt
 from batchboard.models.limits import Limits
+from batchboard.models.starving import starves
 from batchboard.models.submission import Submission
 from batchboard.models.user import User
 from batchboard.money import ZERO
@@ -16,7 +17,8 @@ from batchboard.roles import Role
 def stops(limits: Limits, values: dict[str, Any], now: datetime) -> dict[str, str]:
     """Why each of these (read) values would stop work, by the name of its setting; most stop
     nothing and are not in the answer."""
-    found = {"budget": _money(limits, values, now), "starter_may_approve": _approval(values)}
+    found = {name: why for (_, name), why in starves(limits, {"": values}).items()}
+    found |= {"budget": _money(limits, values, now), "starter_may_approve": _approval(values)}
     return {name: why for name, why in found.items() if why and name in values}
 
 

@@ -15,6 +15,7 @@ from batchboard import signals
 from batchboard.models.attempt import Attempt
 from batchboard.models.event import Event
 from batchboard.models.limits import Limits
+from batchboard.models.prices import why_not
 from batchboard.roles import Right, require
 from batchboard.states import (
     BATCH_MOVES,
@@ -58,11 +59,20 @@ class Lifecycle:
     """Starting, pausing, resuming, cancelling, finishing, and sending dead items again."""
 
     def start(self: "Batch", by: Any = None) -> None:
-        """Queue a draft."""
+        """Queue a draft. One whose model has no known price needs the choice to run unpriced."""
         require(by, Right.OPERATE, f"start {self.name}")
         self._start(by)
 
     def _start(self: "Batch", by: Any) -> None:
+        refusal = why_not(
+            self.version.model,
+            timezone.now(),
+            unpriced_ok=self.unpriced_ok,
+            budget=self.budget,
+            ceiling=Limits.objects.current().configured("budget"),
+        )
+        if refusal and self.state == BatchState.DRAFT:
+            raise MoveRefused(f"{self.name} was not started. {refusal}")
         self._move("start", by, started_by=by)
 
     def begin(self: "Batch") -> None:

@@ -191,6 +191,15 @@ class Limits(models.Model):
         )
 
 
+class ModelLimitManager(models.Manager["ModelLimit"]):
+    def forget_told_by_others(self, provider: str) -> None:
+        """Drop what another provider, or this one to another key, said of its limits. To be done
+        within a decision, since the governor writes back what it read."""
+        self.exclude(told_by__in=["", provider]).update(
+            told_by="", told_rpm=None, told_itpm=None, told_otpm=None
+        )
+
+
 class ModelLimit(models.Model):
     """The provider's limits on one model: token buckets, and the pause that all batches share.
 
@@ -201,6 +210,9 @@ class ModelLimit(models.Model):
     rpm = models.PositiveIntegerField(null=True, help_text="Null: what holds for every model.")
     itpm = models.PositiveIntegerField(null=True)
     otpm = models.PositiveIntegerField(null=True)
+    told_by = models.CharField(
+        max_length=64, blank=True, help_text="A digest of the provider's address and our key."
+    )
     told_rpm = models.PositiveIntegerField(null=True, help_text="What the provider's answers say.")
     told_itpm = models.PositiveIntegerField(null=True)
     told_otpm = models.PositiveIntegerField(null=True)
@@ -215,6 +227,8 @@ class ModelLimit(models.Model):
     episode_at = models.DateTimeField(
         null=True, help_text="Calls that began before this tell nothing new of a limit."
     )
+
+    objects = ModelLimitManager()
 
     def __str__(self) -> str:
         return self.model

@@ -20,7 +20,7 @@ from batchboard.states import MoveRefused
 
 if TYPE_CHECKING:
     from batchboard.models.batch import Batch
-    from batchboard.models.reviewing import SampledItem  # noqa: F401 - mypy reads it in quotes
+    from batchboard.models.review import SampledItem  # noqa: F401 - mypy reads it in quotes
 
 RESERVED_FOR = timedelta(minutes=10)
 
@@ -95,6 +95,6 @@ class Reserving:
 
     @staticmethod
     def _sampled() -> SampledItemQuerySet:
-        from batchboard.models.reviewing import SampledItem
+        from batchboard.models.review import SampledItem
 
         return SampledItem.objects.all()

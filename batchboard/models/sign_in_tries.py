@@ -1,7 +1,8 @@
 """Throttling of sign-in: failed tries make the next one wait, by user name and by address.
 
 In the database, so that it holds over restarts and for all web processes. A name waits a minute at
-most, so that nobody can lock somebody else out; an address, which guesses at many names, longer.
+most; an address, which guesses at many names, longer. A device that the name signed in from before
+has a count of its own and heeds no other, so that nobody can make somebody else wait there.
 """
 
 from datetime import datetime, timedelta
@@ -17,21 +18,23 @@ FORGOTTEN_AFTER = timedelta(hours=1)
 class Kind(models.TextChoices):
     NAME = "name"
     ADDRESS = "address"
+    DEVICE = "device"
 
 
-FREE_TRIES = {Kind.NAME: 5, Kind.ADDRESS: 20}
+FREE_TRIES = {Kind.NAME: 5, Kind.ADDRESS: 20, Kind.DEVICE: 5}
 FIRST_WAIT_SECONDS = 5
-LONGEST_WAIT_SECONDS = {Kind.NAME: 60, Kind.ADDRESS: 900}
+LONGEST_WAIT_SECONDS = {Kind.NAME: 60, Kind.ADDRESS: 900, Kind.DEVICE: 60}
 
 
 class SignInTriesManager(models.Manager["SignInTries"]):
-    def begin(self, username: str, address: str) -> float:
+    def begin(self, username: str, address: str, device: str = "") -> float:
         """Count a try before its password is looked at, so that tries side by side count too.
-        Returns the seconds that must pass first; then nothing was counted. 0: go on."""
+        Returns the seconds that must pass first; then nothing was counted. 0: go on. `device` is
+        one that this name signed in from before, or "" for any other."""
         now = timezone.now()
         with transaction.atomic():
             # Always in the same order, so that two tries never wait for each other.
-            rows = [self._row(*key, now) for key in sorted(_keys(username, address))]
+            rows = [self._row(*key, now) for key in sorted(_keys(username, address, device))]
             wait = max((row.wait(now) for row in rows), default=0.0)
             if wait:
                 return wait
@@ -39,14 +42,14 @@ class SignInTriesManager(models.Manager["SignInTries"]):
                 row.count(now)
         return 0.0
 
-    def succeed(self, username: str, address: str) -> None:
-        """The password was right: the name starts anew, the address gets this try back. It keeps
-        the others: who guesses may have an account too."""
-        name, address_key = _keys(username, address)
-        self.filter(kind=name[0], digest=name[1]).delete()
-        self.filter(kind=address_key[0], digest=address_key[1], failures__gt=0).update(
-            failures=F("failures") - 1
-        )
+    def succeed(self, username: str, address: str, device: str = "") -> None:
+        """The password was right: the name or the device starts anew, the address gets this try
+        back. It keeps the others: who guesses may have an account too."""
+        for kind, digest in _keys(username, address, device):
+            if kind != Kind.ADDRESS:
+                self.filter(kind=kind, digest=digest).delete()
+                continue
+            self.filter(kind=kind, digest=digest, failures__gt=0).update(failures=F("failures") - 1)
 
     def _row(self, kind: Kind, digest: str, now: datetime) -> "SignInTries":
         old = now - FORGOTTEN_AFTER
@@ -56,7 +59,7 @@ class SignInTriesManager(models.Manager["SignInTries"]):
 
 
 class SignInTries(models.Model):
-    """Failed tries of one user name, known or not, or from one address."""
+    """Failed tries of one user name, known or not, from one address, or from one device."""
 
     kind = models.CharField(max_length=7, choices=Kind)
     digest = models.CharField(max_length=64)
@@ -86,7 +89,9 @@ class SignInTries(models.Model):
         self.save(update_fields=["failures", "last_at", "free_at"])
 
 
-def _keys(username: str, address: str) -> tuple[tuple[Kind, str], tuple[Kind, str]]:
+def _keys(username: str, address: str, device: str) -> tuple[tuple[Kind, str], ...]:
+    if device:
+        return ((Kind.DEVICE, _digest(device)),)
     return (Kind.NAME, _digest(username.casefold())), (Kind.ADDRESS, _digest(address))
 
 

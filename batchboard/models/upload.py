@@ -52,7 +52,7 @@ class UploadQuerySet(models.QuerySet["Upload"]):
 
     def abandoned(self, now: datetime) -> "UploadQuerySet":
         """Those that nothing uses, a day after they came."""
-        return self.filter(created_at__lt=now - KEPT, preparations=None)
+        return self.filter(created_at__lt=now - KEPT, preparations=None, recurrings=None)
 
 
 class Upload(models.Model):

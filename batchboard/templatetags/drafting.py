@@ -2,6 +2,8 @@
 
 from django import template
 
+from batchboard import definition_form
+
 register = template.Library()
 LONGEST = 20_000
 
@@ -40,3 +42,9 @@ def tokens(number: int) -> str:
     if number < 10_000:
         return f"{number:,}"
     return f"{number / 1_000:,.0f}k" if number < 1_000_000 else f"{number / 1_000_000:,.2f}M"
+
+
+@register.filter
+def contract_advice(text: object) -> str:
+    """What of an output contract the provider does not enforce, in a sentence."""
+    return definition_form.contract_advice(str(text))

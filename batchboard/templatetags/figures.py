@@ -38,6 +38,13 @@ def usd_per_task(amount: Decimal | None) -> str:
 
 
 @register.filter
+def usd_per_million(amount: Decimal) -> str:
+    """Dollars of a million tokens, exactly: two decimals, more where a price list has them."""
+    text = f"{amount:,.4f}"
+    return f"${text[:-2]}{text[-2:].rstrip('0')}"
+
+
+@register.filter
 def count(number: int | None) -> str:
     """A whole number with its thousands apart; unknown is not 0."""
     return UNKNOWN if number is None else f"{number:,}"
@@ -58,6 +65,12 @@ def compact(number: int | None) -> str:
 def share(part: float | None) -> str:
     """A share as a whole percentage, with a space that does not break."""
     return UNKNOWN if part is None else f"{part * 100:.0f}{NARROW_SPACE}%"
+
+
+@register.filter
+def share_fine(part: float | None) -> str:
+    """A share that is often small, to a tenth of a percent: 4.0 %."""
+    return UNKNOWN if part is None else f"{part * 100:.1f}{NARROW_SPACE}%"
 
 
 @register.filter

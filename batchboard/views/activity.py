@@ -120,14 +120,16 @@ WORDS: Mapping[str, tuple[Said, str, str]] = {
 
 
 def activity(batch: Batch) -> list[Entry]:
-    """Events, comments, and cuts of the cap that came from the batch's model; the newest first."""
+    """Events, comments, and cuts of the cap that came from the batch's model: the newest
+    ones, in the order in which they happened."""
     comments = batch.comments.select_related("author").order_by("-id")[:ENTRIES_SHOWN]
     entries = [_entry(event) for event in events_of(batch, ENTRIES_SHOWN)]
     entries += [
         Entry(f"comment-{one.pk}", one.at, one.author, one.text, is_comment=True)
         for one in comments
     ]
-    return sorted(entries, key=lambda entry: entry.at, reverse=True)[:ENTRIES_SHOWN]
+    entries.reverse()  # those of one moment stay in their order
+    return sorted(entries, key=lambda entry: entry.at)[-ENTRIES_SHOWN:]
 
 
 def events_of(batch: Batch, count: int) -> list[Event]:

@@ -2,12 +2,13 @@
 
 from typing import Any
 
+from django.db.models import OuterRef, Subquery
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, render
 from django.views.decorators.http import require_safe
 
 from batchboard import rows
-from batchboard.models import Batch, Event, Limits
+from batchboard.models import Batch, Event, Limits, TaskVersion
 from batchboard.models.changing import CHANGEABLE_BATCH
 from batchboard.roles import Right, may
 from batchboard.states import ItemState
@@ -37,7 +38,11 @@ def batch_live(request: HttpRequest, public_id: str) -> HttpResponse:
 
 
 def _batch(request: HttpRequest, public_id: str) -> dict[str, Any]:
-    batches = with_relations(Batch.objects.all()).select_related("rerun_of", "started_by")
+    versions = TaskVersion.objects.filter(task_type=OuterRef("version__task_type"))
+    newest = versions.order_by("-number").values("number")[:1]
+    batches = with_relations(Batch.objects.annotate(newest_number=Subquery(newest)))
+    related = ("rerun_of", "clone_of", "started_by", "recurring_run__recurring")
+    batches = batches.select_related(*related)
     found = get_object_or_404(batches, public_id=public_id)
     limits = Limits.objects.current()
     now = rows.now()
@@ -53,6 +58,8 @@ def _batch(request: HttpRequest, public_id: str) -> dict[str, Any]:
         "limits": limits,
         "column": TITLES[column_of(found.state, found.started_at)],
         "may_operate": may(request.user, Right.OPERATE),
+        "may_comment": may(request.user, Right.COMMENT),
+        "may_export": may(request.user, Right.EXPORT),
         "changeable": found.state in CHANGEABLE_BATCH,
         "failures": failed,
         "failed_attempts": sum(failure.attempts for failure in failed),

@@ -63,6 +63,17 @@ class BoardFilter:
         """Whether it shows less than all batches."""
         return bool(self.type or self.owner or self.state or self.q)
 
+    @property
+    def asks(self) -> str:
+        """What a batch must have to be shown: “scan” in its name and the state “Blocked”."""
+        parts = (
+            f"“{self.q}” in its name or as its id" if self.q else "",
+            "the chosen task type" if self.type else "",
+            "the chosen owner" if self.owner else "",
+            f"the state “{STATES[self.state][0]}”" if self.state else "",
+        )
+        return " and ".join(part for part in parts if part)
+
     def batches(self) -> BatchQuerySet:
         found = Batch.objects.on_board()
         if self.type:

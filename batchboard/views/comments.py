@@ -7,6 +7,7 @@ from django.urls import reverse
 from django.views.decorators.http import require_POST
 
 from batchboard.models import Batch, Comment
+from batchboard.roles import NotAllowed
 from batchboard.states import MoveRefused
 
 
@@ -18,6 +19,8 @@ def comments(request: HttpRequest, public_id: str) -> HttpResponse:
     refused = ""
     try:
         Comment.objects.write(batch, request.POST.get("text", ""), by=request.user)
+    except NotAllowed:
+        raise
     except MoveRefused as refusal:
         refused = str(refusal)
     if "HX-Request" in request.headers:

@@ -11,6 +11,7 @@ from django.views.decorators.http import require_GET
 
 from batchboard.export import FORMATS, export, file_name
 from batchboard.models import Batch
+from batchboard.roles import NotAllowed
 from batchboard.states import MoveRefused
 
 
@@ -22,11 +23,13 @@ def batch_export(request: HttpRequest, public_id: str, format_: str) -> HttpResp
     batch = get_object_or_404(Batch.objects.select_related("version"), public_id=public_id)
     try:
         pieces = export(batch, format_, by=request.user)
+    except NotAllowed:
+        raise
     except MoveRefused as refusal:
         messages.error(request, str(refusal))
         return redirect("batch", public_id)
     response = StreamingHttpResponse(
-        _pulled(pieces) if isinstance(request, ASGIRequest) else pieces,
+        pulled(pieces) if isinstance(request, ASGIRequest) else pieces,
         content_type=FORMATS[format_].content_type,
     )
     response["Content-Disposition"] = f'attachment; filename="{file_name(batch, format_)}"'
@@ -34,7 +37,7 @@ def batch_export(request: HttpRequest, public_id: str, format_: str) -> HttpResp
     return response
 
 
-async def _pulled(pieces: Iterator[bytes]) -> AsyncIterator[bytes]:
+async def pulled(pieces: Iterator[bytes]) -> AsyncIterator[bytes]:
     """One piece after the other, each made in the request's own thread when it is wanted."""
     take = sync_to_async(lambda: next(pieces, None))
     while (piece := await take()) is not None:

@@ -9,12 +9,14 @@ from django.utils import timezone
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from batchboard import rows
-from batchboard.forms import LimitsForm
+from batchboard.forms import LimitsForm, PriceForm
 from batchboard.models import Limits
 from batchboard.models.consequences import stops
 from batchboard.models.limit_settings import RATES, read_settings
+from batchboard.models.starving import starves
 from batchboard.roles import NEEDED, Right, may, require
 from batchboard.views.limits_history import NAMES, RANGES, history
+from batchboard.views.limits_prices import price_rows
 from batchboard.views.limits_rows import (
     field,
     model_rows,
@@ -31,7 +33,7 @@ WRONG = 422
 def limits(request: HttpRequest) -> HttpResponse:
     """The page; a POST changes what holds for all batches together."""
     if request.method != "POST":
-        return render(request, "limits/limits.html", _page(request))
+        return render(request, "limits/limits.html", limits_page(request))
     require(request.user, Right.ADMINISTER, "change the limits")
     row = Limits.objects.current()
     form = LimitsForm(request.POST)
@@ -39,7 +41,7 @@ def limits(request: HttpRequest) -> HttpResponse:
         for name, why in stops(row, form.cleaned_data, timezone.now()).items():
             form.stop(name, why)
     if not form.is_valid():
-        return render(request, "limits/limits.html", _page(request, form=form), status=WRONG)
+        return render(request, "limits/limits.html", limits_page(request, form=form), status=WRONG)
     before = {name: row.configured(name) for name in form.cleaned_data}
     # What is as it was stays unset, so that the environment goes on to decide it.
     asked = {name: value for name, value in form.cleaned_data.items() if value != before[name]}
@@ -50,7 +52,7 @@ def limits(request: HttpRequest) -> HttpResponse:
 
 @require_safe
 def limits_live(request: HttpRequest) -> HttpResponse:
-    return render(request, "limits/_live.html", _page(request))
+    return render(request, "limits/_live.html", limits_page(request))
 
 
 @require_POST
@@ -66,8 +68,16 @@ def limits_models(request: HttpRequest) -> HttpResponse:
             name = field(model, rate)
             if name in typed:
                 asked.setdefault(model, {})[rate] = _read(rate, typed[name], name, model, errors)
+    stopped = False
+    if not errors and "anyway" not in request.POST:
+        found = starves(row, asked)
+        errors = {field(model, rate): why for (model, rate), why in found.items()}
+        stopped = bool(errors)
     if errors:
-        page = _page(request, typed={name: request.POST[name] for name in typed}, errors=errors)
+        page = limits_page(
+            request, typed={name: request.POST[name] for name in typed}, errors=errors
+        )
+        page["models_stopped"] = stopped
         return render(request, "limits/limits.html", page, status=WRONG)
     changed = 0
     for model, values in asked.items():
@@ -93,9 +103,10 @@ def limits_resumption(request: HttpRequest) -> HttpResponse:
     return redirect("limits")
 
 
-def _page(
+def limits_page(
     request: HttpRequest,
     *,
+    price_form: PriceForm | None = None,
     form: LimitsForm | None = None,
     typed: dict[str, str] | None = None,
     errors: dict[str, str] | None = None,
@@ -116,6 +127,8 @@ def _page(
         "models": model_rows(row, models, now, typed, errors),
         "model_errors": errors,
         "headroom": row.configured("headroom"),
+        "prices": price_rows(now),
+        "price_form": price_form or PriceForm(),
         "workers": worker_rows(row, now),
         "pauses": pause_rows(models, now),
         "cap_history": cap_history(),

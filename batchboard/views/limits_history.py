@@ -47,6 +47,9 @@ class History:
     measured: bool
     """Whether there is anything to see yet."""
 
+    used: bool
+    """Whether any call was made: lines without one would all lie on the ground."""
+
 
 class Samples:
     """The samples of a range, by time, and how long each of them tells of."""
@@ -128,6 +131,7 @@ def history(limits: Limits, models: dict[str, ModelLimit], shown: Range, now: da
             value="{:.0f} %".format,
         ),
         bool(samples.totals),
+        bool(samples.flows),
     )
 
 

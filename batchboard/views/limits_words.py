@@ -8,7 +8,7 @@ from typing import Any
 from django.db.models import Q
 
 from batchboard.models import Event
-from batchboard.templatetags.figures import share, usd
+from batchboard.templatetags.figures import share, usd, usd_per_million
 from batchboard.templatetags.marks import model_name
 
 SHOWN = 8
@@ -46,7 +46,7 @@ def cap_history() -> list[Entry]:
 
 def changes() -> list[Entry]:
     """What people set, paused and resumed, newest first."""
-    told = Q(verb__in=["limits.changed", "limits.paused", "limits.resumed"])
+    told = Q(verb__in=["limits.changed", "limits.paused", "limits.resumed", "price.entered"])
     return [_change(event) for event in _events(told)]
 
 
@@ -86,7 +86,14 @@ def _change(event: Event) -> Entry:
         return Entry(event, str(who), "paused everything", "pause", "wait")
     if event.verb == "limits.resumed":
         return Entry(event, str(who), "resumed everything", "play", "run")
+    if event.verb == "price.entered":
+        return Entry(event, str(who), _entered(event.detail), "", "")
     return Entry(event, str(who), changed(event.detail), "", "")
+
+
+def _entered(detail: Mapping[str, Any]) -> str:
+    into, out = (usd_per_million(Decimal(detail[kind])) for kind in ("input", "output"))
+    return f"entered a price of {model_name(detail['model'])}: {into} in, {out} out per million"
 
 
 def _value(name: str, value: str | None) -> str:

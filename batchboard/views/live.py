@@ -1,62 +1,92 @@
 """The stream that tells a page what changed; the page then asks for it."""
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
+from contextlib import ExitStack
 
 from asgiref.sync import sync_to_async
 from django.db import connections
-from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
+from django.http import HttpRequest, HttpResponse, QueryDict, StreamingHttpResponse
 from django.views.decorators.http import require_GET
 
 from batchboard.roles import rights_of
-from batchboard.views.hub import hub
+from batchboard.views.hub import Event, Listener, hub
 from batchboard.views.painting import View
 
 LONGEST_SECONDS = 600
 """A stream ends after this time and the browser opens another, so that one whose session has ended
 is asked to sign in."""
 
+MOST_VIEWS = 40
+
 
 @require_GET
 async def live(request: HttpRequest) -> HttpResponse | StreamingHttpResponse:
     """Events `board` and, for `?batch=`, `batch-<public id>`, without data: ask for what you show.
     And `patch`, whose data are elements to put in the place of those with the same id: cards, for
-    `?board`, and the figures of the batch."""
+    `?board`, and the figures of the batch.
+
+    One stream may serve several pages: each `?view=` holds the query of one of them, and each event
+    has as its id the place of the one that it is for."""
     user = await request.auser()
     if not user.is_authenticated:
         return HttpResponse("Sign in first.", status=401)
-    view = await sync_to_async(_view)(request)
-    response = StreamingHttpResponse(_events(view), content_type="text/event-stream")
+    views = await sync_to_async(_views)(request)
+    response = StreamingHttpResponse(_events(views), content_type="text/event-stream")
     response["Cache-Control"] = "no-cache"
     response["X-Accel-Buffering"] = "no"
     return response
 
 
-def _view(request: HttpRequest) -> View:
-    batch = request.GET.get("batch", "")
+def _views(request: HttpRequest) -> list[View]:
+    asked = [QueryDict(query) for query in request.GET.getlist("view")[:MOST_VIEWS]]
     try:
-        return View(
-            rights=rights_of(request.user),
-            board="board" in request.GET,
-            batch=batch if batch.replace("_", "").isalnum() else "",
-        )
+        return [_view(request, query) for query in asked or [request.GET]]
     finally:
         _hand_back_connections()
 
 
-async def _events(view: View) -> AsyncIterator[str]:
-    with hub.listening(view) as listener:
+def _view(request: HttpRequest, asked: QueryDict) -> View:
+    batch = asked.get("batch") or ""
+    return View(
+        rights=rights_of(request.user),
+        board="board" in asked,
+        batch=batch if batch.replace("_", "").isalnum() else "",
+    )
+
+
+async def _events(views: Sequence[View]) -> AsyncIterator[str]:
+    with ExitStack() as stack:
+        listeners = [stack.enter_context(hub.listening(view)) for view in views]
         ends = asyncio.get_running_loop().time() + LONGEST_SECONDS
         yield "retry: 1000\n\n"
-        async for events in listener.news():
-            yield "".join(_as_text(name, data) for name, data in events)
+        async for place, events in _merged(listeners):
+            yield "".join(_as_text(place, name, data) for name, data in events)
             if asyncio.get_running_loop().time() > ends:
                 return
 
 
-def _as_text(name: str, data: str) -> str:
+async def _merged(listeners: Sequence[Listener]) -> AsyncIterator[tuple[int, list[Event]]]:
+    """What any of them hears, with its place. A slow reader makes all of them wait, and what they
+    hear meanwhile folds."""
+    heard: asyncio.Queue[tuple[int, list[Event]]] = asyncio.Queue(maxsize=1)
+
+    async def follow(place: int, listener: Listener) -> None:
+        async for events in listener.news():
+            await heard.put((place, events))
+
+    tasks = [asyncio.create_task(follow(*numbered)) for numbered in enumerate(listeners)]
+    try:
+        while True:
+            yield await heard.get()
+    finally:
+        for task in tasks:
+            task.cancel()
+
+
+def _as_text(place: int, name: str, data: str) -> str:
     lines = "\n".join(f"data:{line}" for line in data.splitlines() or [""])
-    return f"event: {name}\n{lines}\n\n"
+    return f"id: {place}\nevent: {name}\n{lines}\n\n"
 
 
 def _hand_back_connections() -> None:

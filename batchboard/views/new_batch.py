@@ -32,7 +32,7 @@ from dispatch import intake_tasks
 
 FIELDS = re.compile(
     r"task_type|key|only_first|mode|schedule|first_look|concurrency|budget|item_timeout|deadline"
-    r"|name|suggested|sample_size|priority|d-[a-z_]+"
+    r"|name|suggested|sample_size|priority|unpriced_ok|d-[a-z_]+"
 )
 ID = re.compile(r"p_[2-9a-z]{10}")
 BYTES_PER_TOKEN = 0.3
@@ -140,7 +140,12 @@ def keep(preparation: Preparation, request: HttpRequest) -> None:
         preparation.error = None
     preparation.saved_at = timezone.now()
     if preparation.pk:
-        preparation.save(update_fields=["fields", "saved_at", "error"])
+        # Not where another request has started it meanwhile: what was asked for then holds.
+        Preparation.objects.filter(pk=preparation.pk, state=PreparationState.EDITING).update(
+            fields=preparation.fields,
+            saved_at=preparation.saved_at,
+            **({"error": None} if given else {}),
+        )
         return
     # Two requests of a fresh form may come at once: the later one wins, as it would later on.
     stored, _ = Preparation.objects.update_or_create(
@@ -213,7 +218,8 @@ def page(
         most = max(2, min(limits.cap, prepared.rows), n)
         if prepared.options.mode != Mode.PROVIDER_BATCH:
             context["plot"] = finish_plot(estimate, prepared.rows, n, most)
-        context["per_task"] = estimate.expected / prepared.rows
+        if estimate.expected is not None:
+            context["per_task"] = estimate.expected / prepared.rows
     return context
 
 
@@ -228,6 +234,7 @@ LABELS = {
     "deadline": "Deadline",
     "name": "Name",
     "sample_size": "Sample",
+    "unpriced_ok": "Price",
     "d-name": "Task type name",
     "d-model": "Model",
     "d-system": "Shared context",

@@ -6,6 +6,7 @@ from math import ceil
 from batchboard.advice import Action, at_once
 from batchboard.estimate import Estimate
 from batchboard.models import Limits, Mode, Schedule, suggested_deadline
+from batchboard.models.batch import GROUP_SIZES, SESSION_SECONDS
 from batchboard.preparing import Prepared, in_words
 from batchboard.sampling import chance_of_seeing, default_size
 from batchboard.templatetags.figures import share, span, usd
@@ -14,6 +15,8 @@ BAD_SHARE = 0.05
 MODES = (
     (Mode.SINGLE, "single", "Every item is a call of its own and nothing is shared."),
     (Mode.CACHED, "cached", "A call per item; the shared context is cached and paid for once."),
+    (Mode.SESSION, "session", "One conversation works through several items in turn."),
+    (Mode.PACKED, "packed", "Several items in one call. Accuracy falls as more share it."),
     (
         Mode.PROVIDER_BATCH,
         "provider batch",
@@ -21,6 +24,10 @@ MODES = (
         " hour, up to 24 h.",
     ),
 )
+GROUPS = {
+    Mode.SESSION: ("Items in a session, S", "After so many a new conversation starts"),
+    Mode.PACKED: ("Items in a call, k", "Fewer are answered better, more cost less"),
+}
 SCHEDULES = (
     (Schedule.WINDOW, "window", "A slot freed is a slot filled."),
     (Schedule.WAVES, "waves", "N at once, wait for all, then the next N."),
@@ -72,6 +79,7 @@ def fields(prepared: Prepared, estimate: Estimate | None, limits: Limits) -> dic
         _budget(estimate),
         _timeout(prepared, estimate),
         _deadline(prepared, limits),
+        *_grouping(prepared),
         Field("name", "Name", hint="Suggested from the task type and the date"),
         _sample(prepared),
         Field(
@@ -131,7 +139,9 @@ def _concurrency(prepared: Prepared, estimate: Estimate | None, limits: Limits) 
 def _budget(estimate: Estimate | None) -> Field:
     hint = "Empty: no limit of its own"
     actions = []
-    if estimate is not None:
+    if estimate is not None and estimate.worst is None:
+        hint = "None without a known price: it could not hold"
+    elif estimate is not None and estimate.worst is not None:
         hint = f"Worst case is {usd(estimate.worst)}"
         enough = f"{ceil(estimate.worst * 100) / 100:.2f}"
         actions = [Action("Use it", "budget", enough)]
@@ -154,6 +164,26 @@ def _deadline(prepared: Prepared, limits: Limits) -> Field:
         enough = in_words(suggested_deadline(prepared.rows, n, prepared.options.item_timeout))
         found.hint = f"{enough} is enough even if every call takes its whole timeout."
         found.actions = [Action(f"Use {enough}", "deadline", enough)]
+    return found
+
+
+def _grouping(prepared: Prepared) -> list[Field]:
+    """How many items share a call or a conversation, where any do."""
+    mode = Mode(prepared.options.mode)
+    if mode not in GROUPS:
+        return []
+    label, hint = GROUPS[mode]
+    usual = str(GROUP_SIZES[mode])
+    found = [Field("group_size", label, placeholder=usual, unit="items", hint=hint, numeric=True)]
+    if mode == Mode.SESSION:
+        found.append(
+            Field(
+                "session_timeout",
+                "Session timeout",
+                placeholder=in_words(SESSION_SECONDS),
+                hint="For the whole, beside each item's own",
+            )
+        )
     return found
 
 

@@ -38,7 +38,7 @@ HELP = {
     Block.FIRST_LOOK: "Look at what came back, then resume or cancel.",
     Block.DEADLINE: "Resume starts its time anew.",
     Block.KEY_REFUSED: "Set a key that may use the model, then resume.",
-    Block.UNPRICED: "Update genai-prices, then resume.",
+    Block.UNPRICED: "Have an administrator enter its price on the limits page.",
     Block.SPEND_CAP: "Raise the limit with the provider, then resume.",
 }
 WAITS = {

@@ -9,7 +9,7 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_http_methods, require_safe
 
-from batchboard import template
+from batchboard import intake, template
 from batchboard.models import Batch, ReviewState, SampledItem, Verdict
 from batchboard.states import ItemState
 from batchboard.templatetags.values import SHOWN_AT_FIRST
@@ -65,7 +65,8 @@ def _reject(request: HttpRequest, batch: Batch) -> HttpResponse:
     version = None
     if number.isascii() and number.isdigit():
         version = batch.version.task_type.versions.filter(number=int(number[:9])).first()
-    again = batch.reject(
+    again = intake.reject(
+        batch,
         request.POST.get("reason", ""),
         by=request.user,
         rerun=rerun if rerun in {"bad", "all"} else None,

@@ -13,6 +13,7 @@ from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_http_methods
 
 from batchboard.forms import SignInForm
+from batchboard.known_device import remember
 from batchboard.models import User
 
 
@@ -20,6 +21,11 @@ class SignIn(LoginView):
     template_name = "people/sign_in.html"
     authentication_form = SignInForm
     redirect_authenticated_user = True
+
+    def form_valid(self, form: SignInForm) -> HttpResponse:  # type: ignore[override]
+        answer = super().form_valid(form)
+        remember(self.request, answer, form.cleaned_data["username"])
+        return answer
 
     def form_invalid(self, form: SignInForm) -> HttpResponse:  # type: ignore[override]
         answer = super().form_invalid(form)

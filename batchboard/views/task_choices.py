@@ -8,8 +8,9 @@ from django.db.models import F, Max
 from django.utils import timezone
 
 from batchboard import pricing
-from batchboard.models import TaskVersion
-from batchboard.money import UNITS_PER_DOLLAR
+from batchboard.models import StoredPrice, TaskVersion
+from batchboard.models.prices import Applied, applied
+from batchboard.pricing import dollars_per_million
 
 
 @dataclass(frozen=True)
@@ -38,18 +39,24 @@ def task_choices(chosen: TaskVersion | None = None) -> list[TaskVersion]:
 
 def models() -> list[Model]:
     """Models that have a price, cheapest first."""
-    return _models(timezone.now().strftime("%Y-%m-%d"))
+    now = timezone.now()
+    entered = [_model(name, applied(name, now)) for name in StoredPrice.objects.by_model()]
+    found = {model.name: model for model in [*_listed(f"{now:%Y-%m-%d}"), *filter(None, entered)]}
+    return sorted(found.values(), key=lambda model: (model.input, model.output, model.name))
 
 
 @lru_cache(maxsize=2)
-def _models(day: str) -> list[Model]:
+def _listed(day: str) -> list[Model]:
+    now = timezone.now()
     found = []
     for name in pricing.known_models():
-        rates = pricing.rates(name, timezone.now())
-        if rates is not None:
-            found.append(Model(name, _per_million(rates.input), _per_million(rates.output)))
-    return sorted(found, key=lambda model: (model.input, model.output, model.name))
+        rates = pricing.rates(name, now)
+        found.append(_model(name, Applied(rates, "") if rates else None))
+    return [model for model in found if model]
 
 
-def _per_million(rate: int) -> Decimal:
-    return Decimal(rate) * 1_000_000 / UNITS_PER_DOLLAR
+def _model(name: str, price: Applied | None) -> Model | None:
+    if price is None:
+        return None
+    into, out = price.rates.input, price.rates.output
+    return Model(name, dollars_per_million(into), dollars_per_million(out))

@@ -72,17 +72,25 @@ def _save(request: HttpRequest, task_type: TaskType | None) -> HttpResponse:
     if task_type is not None:
         fields[PREFIX + "name"] = task_type.name
     definition, problems = definition_form.read(fields)
+    taken = None if task_type else TaskType.objects.filter(name=_name(fields)).first()
+    if taken is not None:
+        problems |= {PREFIX + "name": Problem("There is a task type of that name already.")}
     if "HX-Request" in request.headers:
         return _show(request, task_type, fields, _base(request), problems)
     if definition is None:
         return _show(request, task_type, fields, _base(request), problems, status=422)
+    if taken is not None:
+        return _show(request, None, fields, 0, problems, taken=taken, status=409)
     try:
         version = TaskVersion.objects.for_definition(definition, request.user, _base(request))
     except VersionConflict as conflict:
+        if task_type is None:  # somebody took the name between our look and our write
+            return _show(request, None, fields, 0, taken=conflict.newest.task_type, status=409)
         return _show(
             request, task_type, fields, conflict.newest.number, conflict=conflict.newest, status=409
         )
-    messages.success(request, f"Stored as {version}.")
+    note = definition_form.contract_advice(fields[PREFIX + "contract"])
+    messages.success(request, f"Stored as {version}. {note}".strip())
     return redirect("task-type", version.task_type_id)
 
 
@@ -101,6 +109,7 @@ def _show(
     model = fields.get(PREFIX + "model", "")
     context = {
         "task_type": task_type,
+        "only_new": task_type is None,
         "fixed_name": task_type.name if task_type else "",
         "editor": dict(fields),
         "problems": dict(problems or {}),
@@ -124,6 +133,10 @@ def _fields(request: HttpRequest) -> dict[str, str]:
         PREFIX + name: request.POST.get(PREFIX + name, "").replace("\r\n", "\n")
         for name in definition_form.NAMES
     }
+
+
+def _name(fields: Mapping[str, str]) -> str:
+    return fields[PREFIX + "name"].strip()
 
 
 def _base(request: HttpRequest) -> int:

@@ -8,7 +8,7 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.views.decorators.http import require_POST, require_safe
 
-from batchboard import template
+from batchboard import intake, template
 from batchboard.ingest import IngestError
 from batchboard.models import (
     Batch,
@@ -55,11 +55,12 @@ def new_batch_trial(request: HttpRequest, public_id: str) -> HttpResponse:
         context = page(request, preparation, refused=True)
         return render(request, "new/new.html", context, status=422)
     try:
-        row = prepared.items(preparation.upload).peek()[0]
+        row = intake.first_rows(prepared.items(preparation.upload))[0]
     except IngestError:
         return redirect("new-batch", public_id)
     version = TaskVersion.objects.for_definition(prepared.definition, request.user)
-    batch = try_one(version, row, request.user, prepared.options.mode)
+    options = prepared.options
+    batch = try_one(version, row, request.user, options.mode, unpriced_ok=options.unpriced_ok)
     Preparation.objects.filter(pk=preparation.pk).update(trial=batch)
     return redirect(f"{reverse('new-batch', args=[public_id])}#trial")
 
@@ -73,7 +74,12 @@ def trial(request: HttpRequest, public_id: str) -> HttpResponse:
 
 
 def try_one(
-    version: TaskVersion, row: dict[str, Any], by: "User | Any", mode: str = "single"
+    version: TaskVersion,
+    row: dict[str, Any],
+    by: "User | Any",
+    mode: str = "single",
+    *,
+    unpriced_ok: bool = False,
 ) -> Batch:
     """Send one item now, before what waits."""
     size = len(template.render(version.prompt, row).encode())
@@ -82,7 +88,9 @@ def try_one(
             name=f"Trial of {version}"[:200],
             version=version,
             items=[NewItem("1", row, size)],
-            options=RunOptions(mode=mode, concurrency=1, priority=PRIORITY),
+            options=RunOptions(
+                mode=mode, concurrency=1, priority=PRIORITY, unpriced_ok=unpriced_ok
+            ),
             by=by,
             trial=True,
         )

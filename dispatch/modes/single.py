@@ -3,9 +3,8 @@
 from collections.abc import Sequence
 from typing import Any
 
-import anthropic
-
 from batchboard import template
+from dispatch.asked_schema import asked
 from dispatch.calls import Call, PartReply, Reply
 from dispatch.modes.queued import Queued
 from dispatch.modes.work import Framing, ItemWork, VersionWork
@@ -47,7 +46,7 @@ class Single:
             arguments["system"] = system
         if (schema := self._schema(version)) is not None:
             arguments["output_config"] = {
-                "format": {"type": "json_schema", "schema": anthropic.transform_schema(schema)}
+                "format": {"type": "json_schema", "schema": asked(schema)}
             }
         return arguments
 

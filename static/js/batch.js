@@ -1,4 +1,5 @@
-// Small things of the batch's page: its settings in a dialog, comments without a new page, copying.
+// Small things of the batch's page: its settings in a dialog, comments without a new page, the
+// newest activity in view, copying.
 (() => {
   const settings = document.getElementById("settings");
   const body = document.getElementById("settings-body");
@@ -19,7 +20,7 @@
 
   const comment = document.getElementById("comment");
   const error = document.getElementById("comment-error");
-  comment.addEventListener("keydown", (event) => {
+  comment?.addEventListener("keydown", (event) => {
     if (event.key !== "Enter" || !(event.ctrlKey || event.metaKey)) return;
     event.preventDefault();
     document.getElementById("comment-send").click();
@@ -33,8 +34,24 @@
         ? event.detail.xhr.responseText
         : "The comment was not saved. It is still here: try again.";
     comment.focus();
-    if (event.detail.successful) htmx.trigger("#live", "again");
+    if (event.detail.successful) {
+      atEnd = true;
+      htmx.trigger("#live", "again");
+    }
   });
+
+  // The newest entry stands at the end and stays in view, unless somebody scrolled to older ones.
+  const log = document.getElementById("activity-log");
+  const NEAR = 8;
+  let atEnd = true;
+  log.addEventListener("scroll", () => {
+    atEnd = log.scrollTop + log.clientHeight > log.scrollHeight - NEAR;
+  });
+  function showNewest() {
+    if (atEnd) log.scrollTop = log.scrollHeight;
+  }
+  document.addEventListener("htmx:afterSwap", showNewest);
+  showNewest();
 
   document.addEventListener("click", async (event) => {
     const button = event.target.closest("[data-copies]");

@@ -5,7 +5,7 @@ document.addEventListener("click", (event) => {
   if (opener) document.getElementById(opener.dataset.opens).showModal();
   if (event.target.closest("[data-closes]")) event.target.closest("dialog").close();
   if (event.target instanceof HTMLDialogElement) event.target.close();
-  for (const menu of document.querySelectorAll("details.person-menu[open]")) {
+  for (const menu of document.querySelectorAll("details:is(.person-menu, .more-menu)[open]")) {
     if (!menu.contains(event.target)) menu.open = false;
   }
 });

@@ -1,16 +1,51 @@
 // The filters of the board: they stand in the address, and every update asks with them again.
-// A link with `data-asks` sets them from its own address.
+// A link with `data-asks` sets them from its own address. Each step that narrows or widens what is
+// shown is a step of the browser's way back; who comes back from another page finds the columns
+// scrolled as they were.
 (() => {
   const SETTLED = 200;
   const form = document.getElementById("filters");
   const columns = document.getElementById("columns");
+  const NARROWING = ["type", "owner", "state", "q", "ended"];
   let settling = 0;
+  let typing = false;
 
-  function ask() {
+  function ask(typed = false) {
     clearTimeout(settling);
     const query = new URLSearchParams([...new FormData(form)].filter(([name, value]) => value && !(name === "column" && value === "running")));
-    history.replaceState(history.state, "", query.size ? `?${query}` : location.pathname);
+    remember(query, typed);
     htmx.trigger(columns, "asked");
+  }
+
+  // The letters of one word are one step; a tab, or more cards in a column, is none.
+  function remember(query, typed) {
+    const before = new URLSearchParams(location.search);
+    const narrows = NARROWING.some((name) => (before.get(name) ?? "") !== (query.get(name) ?? ""));
+    const address = query.size ? `?${query}` : location.pathname;
+    if (narrows && !(typed && typing)) history.pushState(null, "", address);
+    else history.replaceState(history.state, "", address);
+    typing = typed;
+  }
+
+  function fill(asked) {
+    for (const field of form.elements) {
+      if (field.name) field.value = asked.get(field.name) ?? (field.name === "column" ? "running" : "");
+    }
+  }
+
+  function scrollers() {
+    return [...document.querySelectorAll(".cards, #column-row")];
+  }
+
+  function keepPlaces() {
+    const places = scrollers().map(({ id, scrollTop, scrollLeft }) => [id, scrollTop, scrollLeft]);
+    sessionStorage.setItem(`places-${location.search}`, JSON.stringify([scrollY, places]));
+  }
+
+  function findPlaces() {
+    const [top, places] = JSON.parse(sessionStorage.getItem(`places-${location.search}`) ?? "[0, []]");
+    for (const [id, down, along] of places) document.getElementById(id)?.scrollTo(along, down);
+    scrollTo(0, top);
   }
 
   function showTab(link) {
@@ -25,10 +60,7 @@
     const link = event.target.closest("a[data-asks]");
     if (!link || event.button || event.metaKey || event.ctrlKey || event.shiftKey) return;
     event.preventDefault();
-    const asked = new URL(link.href).searchParams;
-    for (const field of form.elements) {
-      if (field.name) field.value = asked.get(field.name) ?? (field.name === "column" ? "running" : "");
-    }
+    fill(new URL(link.href).searchParams);
     if (link.dataset.tab) showTab(link);
     ask();
   });
@@ -40,7 +72,8 @@
 
   form.addEventListener("input", (event) => {
     clearTimeout(settling);
-    settling = setTimeout(ask, event.target.matches("select") ? 0 : SETTLED);
+    const typed = !event.target.matches("select");
+    settling = setTimeout(() => ask(typed), typed ? SETTLED : 0);
   });
 
   form.addEventListener("submit", (event) => {
@@ -57,4 +90,18 @@
       event.target.blur();
     }
   });
+
+  form.addEventListener("focusout", () => { typing = false; });
+
+  addEventListener("popstate", () => {
+    clearTimeout(settling);
+    typing = false;
+    fill(new URLSearchParams(location.search));
+    const tab = document.querySelector(`[data-tab="${CSS.escape(form.elements.column.value)}"]`);
+    if (tab) showTab(tab);
+    htmx.trigger(columns, "asked");
+  });
+
+  addEventListener("pagehide", keepPlaces);
+  if (performance.getEntriesByType("navigation")[0]?.type === "back_forward") findPlaces();
 })();

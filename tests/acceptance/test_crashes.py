@@ -1,5 +1,6 @@
 """Whatever is killed, the run ends by itself, once for each item, under the cap."""
 
+import json
 import os
 import signal
 import time
@@ -47,8 +48,7 @@ def ends_well(bb, extra_calls: int = CAP) -> None:
 
 
 def release(bb, batch: str) -> list[str]:
-    import json
-
+    """Approve the batch; returns the keys of its results."""
     for drawn in json.loads(bb.run("batch", "review", "--json", batch)):
         bb.batch("judge", batch, drawn["key"], "pass")
     bb.batch("approve", batch)

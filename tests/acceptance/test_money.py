@@ -2,6 +2,7 @@
 
 import csv
 import io
+from collections import defaultdict
 from decimal import Decimal
 
 import pytest
@@ -86,9 +87,8 @@ def test_a_batch_has_a_budget_of_its_own(install):
 
 
 def attempts(bb: Installation, batch: str) -> dict[str, Decimal]:
-    """Cost of each attempt in the ledger by the provider's request id."""
-    text = bb.run("batch", "ledger", batch)
-    return {
-        row["request_id"]: Decimal(row["cost_usd"] or 0)
-        for row in csv.DictReader(io.StringIO(text))
-    }
+    """Cost in the ledger by the provider's request id."""
+    costs: dict[str, Decimal] = defaultdict(Decimal)
+    for row in csv.DictReader(io.StringIO(bb.run("batch", "ledger", batch))):
+        costs[row["request_id"]] += Decimal(row["cost_usd"] or 0)
+    return dict(costs)

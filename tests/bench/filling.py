@@ -6,6 +6,8 @@ from typing import Any
 
 from django.db import connection, models
 
+from batchboard import pricing
+from batchboard.ledger import TOKENS
 from batchboard.models import (
     Answer,
     Attempt,
@@ -20,8 +22,12 @@ from batchboard.models import (
 )
 from batchboard.models.batch import new_public_id, new_seed
 from batchboard.models.task_type import TaskType
+from batchboard.money import dollars
 
 LONG = 100_000
+COST = 4_200_000
+"""Units of money of each attempt."""
+
 STATES = (
     ("draft",) * 6
     + ("queued",) * 4
@@ -43,7 +49,11 @@ def fill(batches: int, items: int, now: datetime) -> Batch:
         lease_until=now + timedelta(days=1),
         consumed_at=now,
     )
-    price = Price.objects.create(model="claude-haiku-5-5", rates={}, source="bench", digest="bench")
+    rates = pricing.rates("claude-haiku-5-5", now)
+    assert rates
+    price = Price.objects.create(
+        model="claude-haiku-5-5", rates=rates.as_json(), source=pricing.source(), digest="bench"
+    )
     versions = [_version(n) for n in range(20)]
     each = (items - LONG) // (batches - 1)
     long = _batch("Long pile", versions[0], people[0], "running", LONG, now)
@@ -52,10 +62,11 @@ def fill(batches: int, items: int, now: datetime) -> Batch:
         state = STATES[n] if n < len(STATES) else "released"
         rows.append(
             _batch(f"[Batch] Pile {n}", versions[n % 20], people[n % 5], state, each,
-                   now - timedelta(hours=n))
+                   now - timedelta(hours=n), ("cached", "single")[n // 20 % 2])
         )  # fmt: skip
     for batch in rows:
         _fill(batch, worker, price, now)
+    _roll_up()
     Limits.objects.update_or_create(pk=1, defaults={"oldest_live": _oldest_live()})
     if connection.vendor == "postgresql":
         with connection.cursor() as cursor:
@@ -72,7 +83,13 @@ def _version(number: int) -> TaskVersion:
 
 
 def _batch(
-    name: str, version: TaskVersion, owner: User, state: str, total: int, at: datetime
+    name: str,
+    version: TaskVersion,
+    owner: User,
+    state: str,
+    total: int,
+    at: datetime,
+    mode: str = "cached",
 ) -> Batch:
     ended = {"draft": 0, "queued": 0, "running": total * 3 // 4 // 20 * 20}.get(
         state, total // 20 * 20
@@ -80,8 +97,10 @@ def _batch(
     started = at if ended else None
     return Batch(
         public_id=new_public_id(), seed=new_seed(), name=name, version=version, owner=owner,
-        state=state, total=total, succeeded=ended // 20 * 19, dead=ended // 20, cursor=ended,
-        created_at=at, started_at=started, cost=0, estimate_expected=1, estimate_worst=2,
+        state=state, mode=mode, total=total, cursor=ended,
+        succeeded=ended // 20 * 19, dead=ended // 20,
+        created_at=at, started_at=started, cost=dollars(COST * ended), estimate_expected=1,
+        estimate_worst=2,
         finished_at=at if state not in {"draft", "queued", "running"} else None,
         decided_at=at if state in {"released", "rejected"} else None,
     )  # fmt: skip
@@ -98,7 +117,7 @@ def _fill(batch: Batch, worker: Worker, price: Price, now: datetime) -> None:
     outcome = f"CASE WHEN n.i >= {ended} THEN '' WHEN n.i % 20 = 7 THEN 'refused' ELSE 'ok' END"
     _insert(Item, batch.total, {
         "batch_id": batch.pk, "position": "n.i", "key": "'ticket-' || n.i", "state": state,
-        "prompt_bytes": 120, "cost": f"CASE WHEN n.i < {ended} THEN 4200000 ELSE 0 END",
+        "prompt_bytes": 120, "cost": f"CASE WHEN n.i < {ended} THEN {COST} ELSE 0 END",
         "outcome": outcome, "tries": f"CASE WHEN n.i < {ended + live} THEN 1 ELSE 0 END",
         "latency_ms": f"CASE WHEN n.i < {ended} THEN 900 + n.i % 400 END",
         "input_tokens": 300, "output_tokens": 40,
@@ -115,14 +134,14 @@ def _fill(batch: Batch, worker: Worker, price: Price, now: datetime) -> None:
     at = _moment(batch.started_at or now, "n.i")
     _insert(Attempt, ended + live, {
         "item_id": f"{first} + n.i", "batch_id": batch.pk, "worker_id": worker.pk,
-        "price_id": price.pk, "model": "'claude-haiku-5-5'", "mode": "'cached'",
+        "price_id": price.pk, "model": "'claude-haiku-5-5'", "mode": f"'{batch.mode}'",
         "call": f"{before} + n.i", "max_tokens": 200, "reserved": 9000000, "granted_at": at,
         "started_at": at, "ended_at": f"CASE WHEN {over} THEN {at} END",
         "outcome": outcome,
         "problem": f"CASE WHEN {over} AND n.i % 20 = 7 THEN 'The model refused.' ELSE '' END",
         "status": 200, "request_id": "'req_' || n.i", "input_tokens": 300, "output_tokens": 40,
         "cache_write_5m_tokens": 0, "cache_write_1h_tokens": 0, "cache_read_tokens": 0,
-        "cost": f"CASE WHEN {over} THEN 4200000 END", "latency_ms": "900 + n.i % 400",
+        "cost": f"CASE WHEN {over} THEN {COST} END", "latency_ms": "900 + n.i % 400",
     })  # fmt: skip
     if batch.total >= LONG:
         attempt = Attempt.objects.filter(batch=batch).order_by("pk").values_list("pk", flat=True)[0]
@@ -132,6 +151,24 @@ def _fill(batch: Batch, worker: Worker, price: Price, now: datetime) -> None:
                 "UPDATE batchboard_item SET result_id = id - %s + %s"
                 " WHERE batch_id = %s AND state = 'succeeded'", [first, attempt, batch.pk],
             )  # fmt: skip
+
+
+def _roll_up() -> None:
+    """The ledger's rows, which the recorder would have kept."""
+    day = "date(a.ended_at)"
+    if connection.vendor == "postgresql":
+        day = "CAST(a.ended_at AT TIME ZONE 'UTC' AS date)"
+    sums = ", ".join(f"COALESCE(SUM(a.{name}), 0)" for name in (*TOKENS, "cost"))
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "INSERT INTO batchboard_ledgerday (day, batch_id, model, mode, task_type_id, owner_id,"
+            f" attempts, unknown_attempts, unpriced_attempts, {', '.join((*TOKENS, 'cost'))},"
+            f" unknown_cost) SELECT {day}, a.batch_id, a.model, a.mode, v.task_type_id, b.owner_id,"
+            f" COUNT(*), 0, 0, {sums}, 0 FROM batchboard_attempt a"
+            " JOIN batchboard_batch b ON b.id = a.batch_id"
+            " JOIN batchboard_taskversion v ON v.id = b.version_id WHERE a.ended_at IS NOT NULL"
+            f" GROUP BY {day}, a.batch_id, a.model, a.mode, v.task_type_id, b.owner_id"
+        )
 
 
 def _insert(model: type[models.Model], count: int, given: dict[str, Any]) -> None:

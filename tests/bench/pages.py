@@ -70,6 +70,13 @@ def addresses(client, long: str):
     for state in ("succeeded", "dead"):
         yield f"items: {state}, find ticket-7", f"{page}?state={state}&find=ticket-7"
     yield "item", f"{page}items/ticket-50007"
+    yield "costs, the long batch against others", "/costs/?type=1"
+    yield "costs, estimates", "/costs/estimates/"
+    for by in ("day", "type", "model", "mode", "owner"):
+        yield f"ledger by {by}", f"/costs/ledger/?by={by}"
+        yield f"ledger by {by}, all of it", f"/costs/ledger/?by={by}&since="
+    yield "ledger, one task type of one owner", "/costs/ledger/?since=&type=3&owner=3"
+    yield "ledger, attempts, a page on", f"/costs/ledger/?since=&after={50_000}"
     for plot in ("throughput", "cost", "latency", "attempts"):
         yield f"plot: {plot}", f"{page}plot?plot={plot}"
 

@@ -4,13 +4,14 @@ from collections.abc import Callable
 
 import pytest
 from axe_playwright_python.base import AXE_SCRIPT
-from playwright.sync_api import Browser
+from playwright.sync_api import Browser, Page, expect
 
 from tests.acceptance.installation import Installation
 from tests.browser.person import DESK, PHONE, Person
 
 RUN = """async (options) => {
-  const { violations } = await axe.run(document, { ...options, resultTypes: ["violations"] });
+  const shown = { exclude: [["#estimate.htmx-request"]] };
+  const { violations } = await axe.run(shown, { ...options, resultTypes: ["violations"] });
   return violations
     .filter(({ impact }) => ["serious", "critical"].includes(impact))
     .flatMap(({ id, nodes }) =>
@@ -23,12 +24,15 @@ COLOURS = {"runOnly": {"type": "rule", "values": ["color-contrast"]}}
 
 @pytest.fixture(scope="module")
 def batches(place: Installation) -> dict[str, str]:
-    """One batch in review with a dead letter, and one that is released."""
+    """One batch in review with a dead letter, and one in another mode to hold against it."""
     place.simulate(fail_containing={"some text 3": "refusal"})
     items, task_type = place.items(5, "access"), place.task_type(contract=True)
     review = place.submit(items, task_type, "--name", "[Batch] To judge", "--sample", "3")
     place.wait(review)
     place.simulate(fail_containing={})
+    place.wait(place.submit(items, task_type, "--mode", "single"))
+    place.run("recurring", "add", "--from-batch", review, "--task-type", "Count", "--cron",
+              "0 9 * * 1", "--zone", "Europe/Berlin", "--budget", "2")  # fmt: skip
     return {"review": review}
 
 
@@ -46,7 +50,14 @@ PAGES = {
     "task types": "/task-types/",
     "task type": "/task-types/1/",
     "task type, edited": "/task-types/1/edit",
+    "costs": "/costs/",
+    "estimates": "/costs/estimates/",
+    "recurring": "/recurring/",
+    "recurring, one": "/recurring/",
+    "recurring, new": "/recurring/new/?batch={review}",
     "limits": "/limits/",
+    "ledger": "/costs/ledger/?by=type",
+    "ledger, one group": "/costs/ledger/?by=mode&group=cached",
     "people": "/people/",
     "person": "/people/1/",
     "account": "/account/",
@@ -56,9 +67,27 @@ PAGES = {
 }
 
 
+COVERED = """() => {
+  const field = document.activeElement;
+  const sheet = document.getElementById("estimate");
+  const [one, other] = [field.getBoundingClientRect(), sheet.getBoundingClientRect()];
+  const covers = !sheet.contains(field) && one.bottom > other.top + 1 && one.top < other.bottom;
+  return [field.name || field.id, covers];
+}"""
+
+
+def fill(page: Page, place: Installation) -> Page:
+    """A new batch with the rows of a file."""
+    page.goto("/new/")
+    page.locator("#file").set_input_files(place.items(4, "filled"))
+    page.get_by_text("No bad rows").wait_for(timeout=60_000)
+    return page
+
+
 def axe(person: Person) -> dict[str, list[str]]:
     """Findings by scheme and width, of a page that is loaded once. It is seen in whole: a bar at
-    the foot of the window hides nothing that cannot be scrolled."""
+    the foot of the window hides nothing that cannot be scrolled. An estimate that is being made
+    again is dimmed, and left out."""
     page, found = person.page, {}
     assert person.watch.problems == []
     person.watch.expect("")  # axe tries what the content policy forbids
@@ -82,6 +111,9 @@ def test_axe_finds_nothing(batches: dict[str, str], sit: Callable[..., Person], 
         case "item":
             page.locator(".row-link").first.click()
             page.locator("#item-shown").wait_for()
+        case "recurring, one":
+            page.locator(".row-link").first.click()
+            page.locator("#recurring-head").wait_for()
         case "keys":
             page.keyboard.press("?")
         case "board, moved":
@@ -89,6 +121,35 @@ def test_axe_finds_nothing(batches: dict[str, str], sit: Callable[..., Person], 
             page.keyboard.press("m")
             page.get_by_role("dialog").wait_for()
     assert axe(person) == {}
+
+
+def test_axe_finds_nothing_in_a_form_that_is_filled(
+    place: Installation, batches: dict[str, str], sit: Callable[..., Person]
+) -> None:
+    person = sit("Administrator")
+    page = fill(person.page, place)
+    page.get_by_role("combobox", name="Task type").select_option("write")
+    page.get_by_role("textbox", name="Output contract").fill("{")
+    expect(page.locator("#f-d-contract")).to_have_attribute("aria-invalid", "true")
+    assert axe(person) == {}
+
+
+def test_the_estimate_covers_no_field_that_gets_the_focus_on_a_phone(
+    place: Installation, batches: dict[str, str], sit: Callable[..., Person]
+) -> None:
+    page = fill(sit("Operator", viewport=PHONE).page, place)
+    page.get_by_role("combobox", name="Task type").select_option(index=1)
+    expect(page.locator("#expected")).to_contain_text("$")
+    page.locator("#f-task_type").focus()
+    seen = []
+    for _ in range(40):
+        page.keyboard.press("Tab")
+        name, covered = page.evaluate(COVERED)
+        seen.append(name)
+        assert not covered, name
+        if name == "start":
+            break
+    assert {"name", "sample_size", "start"} <= set(seen)
 
 
 def test_axe_finds_nothing_where_people_sign_in(chromium: Browser, home: str) -> None:

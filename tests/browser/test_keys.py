@@ -33,7 +33,9 @@ def focused(page: Page) -> str:
 def test_they_lead_from_page_to_page(pile: str, page: Page) -> None:
     keys = page.keyboard
     page.goto("/account/")
-    for leads, address in (("gl", "/limits/"), ("gt", "/task-types/"), ("gb", "/"), ("c", "/new/")):
+    for leads, address in (
+        ("gl", "/limits/"), ("gc", "/costs/"), ("gt", "/task-types/"), ("gb", "/"), ("c", "/new/"),
+    ):  # fmt: skip
         for key in leads:
             keys.press(key)
         page.wait_for_url(re.compile(rf"localhost:\d+{address}"))

@@ -9,7 +9,7 @@ from tests.acceptance.installation import Installation
 from tests.browser.person import Person
 from tests.servers import until
 
-MOST = 0.01
+MOST = 0.005
 ITEMS = 200
 WATCH = """() => {
   window.shifted = [];
@@ -24,12 +24,12 @@ WATCH = """() => {
 
 @pytest.fixture
 def running(place: Installation) -> Iterator[str]:
-    """A batch that has just begun."""
-    place.simulate(latency=0.5)
+    """A batch that has just begun, and that meets some trouble."""
+    place.simulate(latency=0.5, rate_529=0.05, fail_containing={"some text 33": "refusal"})
     task_type = place.task_type(contract=True)
     batch = place.submit(place.items(ITEMS, "live"), task_type, "--concurrency", "10")
     yield batch
-    place.simulate(latency=0.2)
+    place.simulate(latency=0.2, rate_529=0, fail_containing={})
     place.wait(batch)
 
 
@@ -49,10 +49,27 @@ def test_updates_shift_nothing(
     page.evaluate(WATCH)
     before = ended(place, running)
     until(lambda: ended(place, running) >= before + 20, 30, "progress")
-    shown = page.locator(f"#card-{running}" if address == "/" else "#figures")
-    expect(shown).to_contain_text(f"{ITEMS}")
+    if address == "/":
+        expect(page.locator(f"#card-{running}")).to_contain_text(f"{ITEMS}")
+    else:
+        expect(page.get_by_role("link", name="Review the sample")).to_be_visible(timeout=120_000)
     shifted = page.evaluate("shifted")
     assert sum(value for value, _ in shifted) < MOST, shifted
+
+
+def test_the_plot_of_a_batch_tells_its_end_at_once(
+    place: Installation, sit: Callable[..., Person]
+) -> None:
+    place.simulate(latency=0.5)
+    task_type = place.task_type(contract=True)
+    batch = place.submit(place.items(20, "ends"), task_type, "--concurrency", "4")
+    page = sit("Operator").page
+    page.goto(f"/batches/{batch}/")
+    expect(page.get_by_role("link", name="Review the sample")).to_be_visible(timeout=60_000)
+    expect(page.get_by_role("heading", name="How it ran")).to_be_visible(timeout=1_000)
+    names = page.locator("#plot-shown .plot-name")
+    expect(names.filter(has_text="in flight")).to_have_text("in flight", timeout=2_000)
+    place.simulate(latency=0.2)
 
 
 def test_a_page_finds_back_after_the_web_server_died(

@@ -18,7 +18,8 @@ def batch(place: Installation) -> str:
 
 
 @pytest.mark.parametrize(
-    "address", ["/", "/batches/{}/", "/batches/{}/review/", "/new/", "/limits/", "/task-types/1/"]
+    "address",
+    ["/", "/batches/{}/", "/batches/{}/review/", "/new/", "/limits/", "/costs/", "/task-types/1/"],
 )
 def test_a_first_visit_is_light(batch: str, sit: Callable[..., Person], address: str) -> None:
     person = sit("Operator")

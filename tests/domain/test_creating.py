@@ -51,7 +51,7 @@ def test_a_row_that_cannot_be_read_leaves_nothing_behind(good):
 def test_every_option_is_kept_and_found_again():
     options = RunOptions(
         schedule="waves", mode="single", concurrency=7, first_look=True, budget=Decimal("1.25"),
-        item_timeout=9, deadline=60, sample_size=4, allowed_bad=1, priority=-2,
+        item_timeout=9, deadline=60, sample_size=4, allowed_bad=1, priority=-2, unpriced_ok=True,
         group_size=3, session_timeout=70, session_tokens=900,
     )  # fmt: skip
     for name, default in asdict(RunOptions()).items():

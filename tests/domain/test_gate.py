@@ -17,6 +17,7 @@ MAY_TOUCH_ANSWERS = {
     "batchboard/models/attempt.py",  # where they are declared
     "batchboard/models/__init__.py",
     "batchboard/models/reviewing.py",  # the door, and the sample of the review
+    "batchboard/models/review.py",  # one drawn result, for who judges it
     "batchboard/models/looking.py",  # one item at a time, for a page that shows it as text
     "dispatch/recorder.py",  # writes them
     "dispatch/conversations.py",  # the provider is told what it said before, and nobody else

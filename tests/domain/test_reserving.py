@@ -1,16 +1,14 @@
 """Reservations: one person judges a drawn result at a time, and nobody waits for long."""
 
-import threading
-import time
 from datetime import timedelta
 
 import pytest
-from django.db import OperationalError, connection
 
 from batchboard.models import SampledItem
 from batchboard.models.reserving import RESERVED_FOR
 from batchboard.roles import NotAllowed
 from batchboard.states import MoveRefused
+from tests.at_once import at_once
 from tests.factories import in_review, judge_all, person
 
 pytestmark = pytest.mark.django_db
@@ -117,40 +115,6 @@ def test_only_what_is_drawn_and_open_can_be_reserved_and_only_by_a_reviewer():
     batch.approve()
     with pytest.raises(MoveRefused, match="no open review"):
         batch.reserve("k1", ada)
-
-
-def patiently(action):
-    """Where the tests' database is in memory, SQLite refuses at once; a file's would wait."""
-    while True:
-        try:
-            return action()
-        except OperationalError as busy:
-            if "locked" not in str(busy):
-                raise
-            time.sleep(0.001)
-
-
-def at_once(*actions):
-    """Run them in threads that start together; returns what each of them returned or raised."""
-    barrier, results = threading.Barrier(len(actions)), [None] * len(actions)
-
-    def run(place, action):
-        barrier.wait()
-        try:
-            results[place] = patiently(action)
-        except MoveRefused as refusal:
-            results[place] = refusal
-        finally:
-            connection.close()
-
-    threads = [
-        threading.Thread(target=run, args=(place, action)) for place, action in enumerate(actions)
-    ]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    return results
 
 
 @pytest.mark.django_db(transaction=True)

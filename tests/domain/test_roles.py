@@ -5,13 +5,17 @@ import inspect
 import pytest
 from django.contrib.auth.models import Group
 
-from batchboard.models import Batch, Limits, RunOptions, User
+from batchboard.export import FORMATS, export
+from batchboard.models import Batch, Comment, Limits, RunOptions, User
+from batchboard.models.approving import Approving
 from batchboard.models.lifecycle import Lifecycle
 from batchboard.models.reviewing import Reviewing
 from batchboard.roles import NotAllowed, Right, Role, may, require, rights_of
 from tests.factories import draft, in_review, judge_all, person, queued, task_version
 
 pytestmark = pytest.mark.django_db
+
+SHARED = {Right.COMMENT, Right.EXPORT}
 
 
 def test_the_four_roles_are_there_from_the_first_migration_on():
@@ -23,9 +27,9 @@ def test_the_four_roles_are_there_from_the_first_migration_on():
     [
         ([], set()),
         ([Role.VIEWER], set()),
-        ([Role.OPERATOR], {Right.OPERATE}),
-        ([Role.REVIEWER], {Right.REVIEW}),
-        ([Role.OPERATOR, Role.REVIEWER], {Right.OPERATE, Right.REVIEW}),
+        ([Role.OPERATOR], {Right.OPERATE, *SHARED}),
+        ([Role.REVIEWER], {Right.REVIEW, *SHARED}),
+        ([Role.OPERATOR, Role.REVIEWER], {Right.OPERATE, Right.REVIEW, *SHARED}),
         ([Role.ADMIN], set(Right)),
     ],
 )
@@ -50,7 +54,7 @@ def test_a_refusal_says_who_may():
 
 VERBS = [
     (owner, name)
-    for owner in (Lifecycle, Reviewing, Limits, User)
+    for owner in (Lifecycle, Reviewing, Approving, Limits, User)
     for name, verb in vars(owner).items()
     if inspect.isfunction(verb)
     and not name.startswith("_")
@@ -75,6 +79,7 @@ def test_a_viewer_is_refused_by_every_verb_in_every_state(owner, name, state):
     subject = {
         Lifecycle: lambda: batch_in(state),
         Reviewing: lambda: batch_in(state),
+        Approving: lambda: batch_in(state),
         Limits: Limits.objects.current,
         User: person,
     }[owner]()
@@ -110,6 +115,29 @@ def test_a_viewer_and_a_reviewer_create_nothing():
             by=person(roles=[Role.OPERATOR]), rerun_of=queued(),
         )  # fmt: skip
     assert Batch.objects.count() == 1
+
+
+@pytest.mark.parametrize("roles", [[], [Role.VIEWER]])
+def test_who_only_looks_neither_comments_nor_exports(roles):
+    looks, batch = person(roles=roles), in_review(3)
+    with pytest.raises(NotAllowed, match="an operator, a reviewer or an administrator may comment"):
+        Comment.objects.write(batch, "Is this right?", by=looks)
+    judge_all(batch)
+    batch.approve()
+    for format_ in FORMATS:
+        with pytest.raises(NotAllowed, match="may export the results of Pile"):
+            export(batch, format_, by=looks)
+    assert not batch.events.filter(verb="results.exported").exists()
+    assert not Comment.objects.exists()
+
+
+@pytest.mark.parametrize("role", [Role.OPERATOR, Role.REVIEWER, Role.ADMIN])
+def test_everybody_else_comments_and_exports(role):
+    ada, batch = person(roles=[role]), in_review(3)
+    Comment.objects.write(batch, "Looks right.", by=ada)
+    judge_all(batch)
+    batch.approve()
+    assert b"".join(export(batch, "csv", by=ada))
 
 
 def test_an_operator_runs_and_does_not_judge():

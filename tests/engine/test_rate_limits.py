@@ -8,6 +8,7 @@ from batchboard.models import Event, Limits, ModelLimit
 from dispatch import adaptive, recorder
 from dispatch.calls import Told
 from dispatch.outcome import Outcome
+from dispatch.provider_identity import provider_now
 from tests.factories import ANSWERED, MODEL, admit, finished, live_worker, queued, task_version
 
 pytestmark = pytest.mark.django_db
@@ -84,6 +85,49 @@ def test_the_lower_of_our_limit_and_the_providers_holds(worker, clock, configure
     ModelLimit.objects.update(told_rpm=10_000)
     clock.advance(10)
     assert len(admit(worker).calls) == 5
+
+
+def test_what_another_provider_said_is_forgotten(worker, configure, settings):
+    """From the simulator to the real one, or from one key to another."""
+    configure(RPM=600)
+    queued(9)
+    settle(worker, admit(worker).calls, told=Told(rpm=50, itpm=9_000))
+    first = ModelLimit.objects.get(pk=MODEL)
+    assert (first.told_rpm, first.told_itpm) == (50, 9_000)
+
+    ModelLimit.objects.forget_told_by_others(provider_now())
+    assert ModelLimit.objects.get(pk=MODEL).told_rpm == 50, "the same provider is believed on"
+
+    settings.ANTHROPIC_API_KEY = "sk-another"
+    ModelLimit.objects.forget_told_by_others(provider_now())
+    forgotten = ModelLimit.objects.get(pk=MODEL)
+    assert (forgotten.told_rpm, forgotten.told_itpm, forgotten.told_by) == (None, None, "")
+
+
+def test_the_first_word_of_another_provider_replaces_all_that_the_last_one_said(
+    worker, clock, configure, settings
+):
+    configure(RPM=600)
+    queued(40)
+    settle(worker, admit(worker).calls, told=Told(rpm=50, itpm=9_000))
+    settings.ANTHROPIC_BASE_URL = "https://provider.example"
+    clock.advance(60)
+    calls = admit(worker).calls
+    settle(worker, calls, told=Told())
+    assert ModelLimit.objects.get(pk=MODEL).told_rpm == 50, "an answer without headers says nothing"
+    clock.advance(60)
+    settle(worker, admit(worker).calls, told=Told(rpm=300))
+    now = ModelLimit.objects.get(pk=MODEL)
+    assert (now.told_rpm, now.told_itpm) == (300, None)
+
+
+def test_neither_address_nor_key_is_stored(settings):
+    settings.ANTHROPIC_BASE_URL, settings.ANTHROPIC_API_KEY = "https://u:secret@p.example", "sk-x1"
+    told = provider_now()
+    assert "secret" not in told
+    assert "sk-x1" not in told
+    settings.ANTHROPIC_API_KEY = "sk-x2"
+    assert provider_now() != told
 
 
 @pytest.mark.parametrize(("limit", "waits_for"), [("ITPM", "itpm"), ("OTPM", "otpm")])

@@ -127,11 +127,11 @@ class TestSettings:
 
 
 class TestComments:
-    def test_everybody_may_write_one(self, viewer: Client, batch: Batch) -> None:
-        answer = post(viewer, "batch-comments", batch, data={"text": " Same list?\r\nYes. "})
+    def test_it_is_kept_with_who_wrote_it(self, page: Client, batch: Batch) -> None:
+        answer = post(page, "batch-comments", batch, data={"text": " Same list?\r\nYes. "})
         assert answer["Location"].endswith("#activity")
-        text = viewer.get(f"/batches/{batch.public_id}/").content.decode()
-        assert "<b>viewer1</b>" in text
+        text = page.get(f"/batches/{batch.public_id}/").content.decode()
+        assert "<b>Mara Voss</b>" in text
         assert "Same list?\nYes." in text
 
     def test_it_is_shown_as_text(self, page: Client, batch: Batch) -> None:

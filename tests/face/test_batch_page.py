@@ -220,6 +220,38 @@ def test_activity_tells_who_did_what(page: Client, make_batch: MakeBatch, person
     assert "<b>Mara Voss</b> started it" in text
     assert "<p>Paused</p>" in text
     assert "created it with 3 items" in text
+    assert text.index("created it") < text.index("started it") < text.index("<p>Paused</p>")
+
+
+def test_figures_keep_their_places_when_the_last_item_ends(
+    page: Client, make_batch: MakeBatch
+) -> None:
+    def names(batch: Any) -> list[str]:
+        text = page.get(f"/batches/{batch.public_id}/live").content.decode()
+        figures = text[text.index('id="figures"') : text.index("</dl>")]
+        return re.findall(r"<dt>([^<]+)", figures)
+
+    runs = names(make_batch("running", running=1, started_at=STARTED))
+    ended = names(make_batch("review", succeeded=1, started_at=STARTED, finished_at=STARTED))
+    assert len(runs) == len(ended) == 10
+    assert [name for name in runs if name in ended] == [
+        "Done", "Succeeded", "In flight", "Waiting", "Dead letter", "Per task", "Tokens",
+        "Read from the cache",
+    ]  # fmt: skip
+
+
+def test_the_plot_is_asked_for_once_more_when_the_last_item_ended(
+    page: Client, make_batch: MakeBatch
+) -> None:
+    runs = make_batch("running", running=1, started_at=STARTED)
+    ended = make_batch("review", succeeded=1, started_at=STARTED, finished_at=STARTED)
+    asks = [
+        re.findall(
+            r'id="(plot-asks[^"]*)"', page.get(f"/batches/{one.public_id}/").content.decode()
+        )
+        for one in (runs, ended)
+    ]
+    assert asks == [["plot-asks"], ["plot-asks-ended"]]
 
 
 def test_no_answer_is_shown_before_the_gate(page: Client, make_batch: MakeBatch) -> None:

@@ -73,6 +73,7 @@ def test_an_address_holds_what_was_asked_and_no_more() -> None:
 def test_a_filter_that_finds_nothing_says_so(page: Client, make_batch: MakeBatch) -> None:
     make_batch("running", waiting=3)
     text = page.get("/?q=nothing+like+it").content.decode()
-    assert "None that you asked for." in text
+    assert "None has “nothing like it” in its name or as its id." in text
     assert "No batch yet" not in text
-    assert "Show all" in text
+    assert "Show all batches" in text
+    assert "None that you asked for." in page.get("/?q=Ticket").content.decode()

@@ -11,7 +11,17 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
-from batchboard.models import Event, Limits, ModelLimit, Sample, Spend, User
+from batchboard.models import (
+    Batch,
+    Event,
+    Limits,
+    Measured,
+    ModelLimit,
+    Sample,
+    Spend,
+    TaskVersion,
+    User,
+)
 from tests.face.conftest import MakeBatch
 
 pytestmark = pytest.mark.django_db
@@ -66,6 +76,68 @@ def test_a_ceiling_under_what_is_spent_is_asked_for_once_more(boss: Client, cloc
     assert save(boss, budget="$10.00", anyway="1").status_code == 200
     assert Limits.objects.get().budget == 10
     assert save(boss, budget="10", headroom="70").status_code == 200, "asked for the new one only"
+
+
+@pytest.fixture
+def underway(version: TaskVersion, make_batch: MakeBatch) -> Batch:
+    """4,000 items to go, of about 1,200 tokens in and 300 out and 30 s each, as measured."""
+    Measured.objects.create(
+        version=version, mode="cached", calls=10, items=10, bytes=100, input_tokens=12_000,
+        output_tokens=3_000, latency_ms=300_000,
+    )  # fmt: skip
+    batch = make_batch("running", succeeded=1)
+    Batch.objects.filter(pk=batch.pk).update(total=4_001)
+    return batch
+
+
+@pytest.mark.parametrize(
+    ("rate", "value", "why"),
+    [
+        ("rpm", "3", "The 4,000 items on claude-haiku-4-5-20251001 would need over a day."),
+        ("itpm", "1,000", "One item of Ticket triage needs about 1,200 input tokens, and only 800"),
+        ("otpm", "350", "One item of Ticket triage needs about 300 output tokens, and only 280"),
+        ("otpm", "500", "would need about 2 days."),
+    ],
+)
+@pytest.mark.parametrize("model", ["", "claude-haiku-4-5-20251001"])
+def test_a_limit_that_would_starve_what_is_under_way_is_asked_for_once_more(
+    boss: Client, underway: Batch, model: str, rate: str, value: str, why: str
+) -> None:
+    ModelLimit.objects.create(pk="claude-haiku-4-5-20251001")
+    name = f"{rate} {model}".strip()
+    answer = boss.post(reverse("limits-models"), {name: value})
+    text = answer.content.decode()
+    assert answer.status_code == 422
+    assert why in text
+    assert "Save anyway" in text
+    assert f'value="{value}"' in text
+    assert Limits.objects.get().configured(rate) != int(value.replace(",", ""))
+    boss.post(reverse("limits-models"), {name: value, "anyway": "1"})
+    kept = ModelLimit.objects.get() if model else Limits.objects.get()
+    assert getattr(kept, rate) == int(value.replace(",", ""))
+    again = boss.post(reverse("limits-models"), {name: value})
+    assert again.status_code == 302, "asked for the new one only"
+
+
+def test_a_limit_of_a_model_that_nothing_runs_on_is_saved(boss: Client, underway: Batch) -> None:
+    ModelLimit.objects.create(pk="claude-sonnet-5-5")
+    assert boss.post(reverse("limits-models"), {"rpm claude-sonnet-5-5": "1"}).status_code == 302
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "where"),
+    [("concurrency", "1", "under way"), ("headroom", "5", "on claude-haiku-4-5-20251001")],
+)
+def test_a_cap_or_headroom_that_would_starve_is_asked_for_once_more(
+    boss: Client, underway: Batch, name: str, value: str, where: str
+) -> None:
+    Limits.objects.current().change(rpm=40)
+    text = save(boss, **{name: value}).content.decode()
+    assert f"The 4,000 items {where} would need over a day." in text
+    assert "Save anyway" in text
+    assert getattr(Limits.objects.get(), name) is None
+    save(boss, **{name: value, "anyway": "1"})
+    assert getattr(Limits.objects.get(), name) == {"concurrency": 1, "headroom": 0.05}[name]
 
 
 def test_the_only_reviewer_is_told_what_the_rule_would_mean(boss: Client) -> None:
@@ -153,7 +225,7 @@ def test_the_page_asks_the_same_however_much_there_is(
             seconds=10, at=clock.now - timedelta(seconds=n * 10), in_flight=n, cap=20
         )
     assert asked() == before
-    assert before <= 24
+    assert before <= 25
 
 
 def test_the_history_of_a_young_installation_begins_with_its_first_minutes(

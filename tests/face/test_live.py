@@ -243,10 +243,38 @@ class TestView:
             assert answer["X-Accel-Buffering"] == "no"
             parts = aiter(answer.streaming_content)
             assert await anext(parts) == b"retry: 1000\n\n"
-            first = b"event: batch-b_one\ndata:\n\nevent: board\ndata:\n\n"
+            first = b"id: 0\nevent: batch-b_one\ndata:\n\nid: 0\nevent: board\ndata:\n\n"
             assert await anext(parts) == first
             hub.tell("b_two")
-            assert await anext(parts) == b"event: board\ndata:\n\n"
+            assert await anext(parts) == b"id: 0\nevent: board\ndata:\n\n"
+            leaving = asyncio.ensure_future(anext(parts))
+            await asyncio.sleep(0.05)
+            leaving.cancel()
+            with suppress(asyncio.CancelledError):
+                await leaving
+            assert not hub._listeners
+
+        in_loop(test)
+
+    def test_one_stream_serves_several_pages_and_says_which_one_is_meant(
+        self, stream: tuple[Hub, Any]
+    ) -> None:
+        hub, client = stream
+
+        async def test() -> None:
+            answer = await client.get("/live?view=board&view=batch%3Db_one&view=batch%3Db_two")
+            parts = aiter(answer.streaming_content)
+            await anext(parts)
+            first = sorted([(await anext(parts)).decode() for _ in range(3)])
+            assert first == [
+                "id: 0\nevent: board\ndata:\n\n",
+                "id: 1\nevent: batch-b_one\ndata:\n\nid: 1\nevent: board\ndata:\n\n",
+                "id: 2\nevent: batch-b_two\ndata:\n\nid: 2\nevent: board\ndata:\n\n",
+            ]
+            hub.tell("b_two")
+            told = b"".join([await anext(parts) for _ in range(3)]).decode()
+            assert "id: 2\nevent: batch-b_two" in told
+            assert "batch-b_one" not in told
             leaving = asyncio.ensure_future(anext(parts))
             await asyncio.sleep(0.05)
             leaving.cancel()
@@ -265,7 +293,7 @@ class TestView:
             answer = await client.get("/live?batch=x%0Aevent:%20evil")
             parts = aiter(answer.streaming_content)
             await anext(parts)
-            assert await anext(parts) == b"event: board\ndata:\n\n"
+            assert await anext(parts) == b"id: 0\nevent: board\ndata:\n\n"
             await parts.aclose()
 
         in_loop(test)

@@ -1,17 +1,22 @@
 """The new-batch form: what it keeps, what it says, what it costs the database."""
 
 import re
+import threading
 from collections.abc import Callable
+from contextlib import suppress
 
 import pytest
 from django.contrib.auth.models import Group
 from django.core.files.uploadedfile import SimpleUploadedFile
+from django.http import HttpRequest
 from django.test import Client
 
 from batchboard import filing
 from batchboard.models import Batch, Preparation, TaskVersion, Upload, User
 from batchboard.models.preparation import new_preparation_id
+from batchboard.views import new_batch
 from dispatch import forecast, intake_tasks
+from tests.at_once import at_once
 from tests.face.conftest import MakeBatch
 
 pytestmark = pytest.mark.django_db
@@ -126,6 +131,52 @@ def test_starting_twice_makes_one_batch(page: Client, give: Give) -> None:
     page.post(f"{address}start", WRITTEN | {"start": ""})
     filing.work_through()
     assert Batch.objects.count() == 1
+
+
+@pytest.mark.django_db(transaction=True)
+class TestAtOnce:
+    @pytest.fixture
+    def both_looked(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        """Each request goes on only after the other has seen a form that may be started."""
+        barrier, prepare = threading.Barrier(2, timeout=10), new_batch.prepare
+
+        def prepared(preparation: Preparation) -> object:
+            with suppress(threading.BrokenBarrierError):
+                barrier.wait()
+            return prepare(preparation)
+
+        monkeypatch.setattr(new_batch, "prepare", prepared)
+
+    def posted(self, person: User, address: str, **fields: str) -> Callable[[], int]:
+        client = Client()
+        client.force_login(person)
+        return lambda: client.post(f"{address}start", WRITTEN | {"start": ""} | fields).status_code
+
+    def test_two_starts_at_the_same_moment_make_one_batch(
+        self, person: User, give: Give, both_looked: None
+    ) -> None:
+        address = give()
+        one, other = self.posted(person, address), self.posted(person, address)
+        assert at_once(one, other) == [302, 302]
+        at_once(filing.work_through, filing.work_through)
+        batch = Batch.objects.get()
+        assert (batch.state, batch.total) == ("queued", 30)
+
+    def test_a_late_request_does_not_change_what_was_started(
+        self, page: Client, person: User, give: Give, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        address, found = give(), new_batch.find
+
+        def meanwhile(request: HttpRequest, public_id: str) -> Preparation:
+            seen = found(request, public_id)
+            monkeypatch.setattr(new_batch, "find", found)
+            self.posted(person, address, name="As it was started")()
+            return seen
+
+        monkeypatch.setattr(new_batch, "find", meanwhile)
+        page.post(f"{address}start", WRITTEN | {"name": "Too late", "start": ""})
+        filing.work_through()
+        assert Batch.objects.get().name == "As it was started"
 
 
 def test_a_refused_start_keeps_everything_and_names_the_fields(page: Client, give: Give) -> None:

@@ -4,11 +4,13 @@ import re
 from typing import Any
 
 import pytest
+from django.core import signing
 from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
+from batchboard.known_device import COOKIE, SALT
 from batchboard.models import Event, SignInTries, User
 from batchboard.roles import Role
 from batchboard.states import MoveRefused
@@ -25,6 +27,12 @@ def boss(client: Client, admin: User) -> Client:
 
 def sign_in(client: Client, name: str = "mara", password: str = "no", **extra: Any) -> Any:
     return client.post(reverse("sign-in"), {"username": name, "password": password}, **extra)
+
+
+def sign_in_and_out(client: Client, name: str = "mara") -> None:
+    """Make the device known; only cookies stay."""
+    assert sign_in(client, name, PASSWORD).status_code == 302
+    client.post(reverse("sign-out"))
 
 
 class TestThrottling:
@@ -85,6 +93,73 @@ class TestThrottling:
             sign_in(client)
         clock.advance(3_700)
         assert [sign_in(client).status_code for _ in range(4)] == [200] * 4
+
+    def test_the_answer_says_how_many_seconds_are_left(
+        self, client: Client, person: User, clock: Any
+    ) -> None:
+        for _ in range(5):
+            sign_in(client)
+        answer = sign_in(client)
+        clock.advance(2)
+        later = sign_in(client)
+        assert re.findall(r"Wait (\d+) s, then", said(answer) + said(later)) == ["6", "4"]
+
+    def test_a_known_device_does_not_wait_for_what_others_tried(
+        self, client: Client, person: User, clock: Any
+    ) -> None:
+        """Neither for tries at the name from elsewhere, nor for those from its own address."""
+        sign_in_and_out(client)
+        attacker = Client()
+        for number in range(40):
+            sign_in(attacker, "mara" if number < 9 else f"name{number}")
+        assert sign_in(attacker, password=PASSWORD).status_code == 429
+        assert sign_in(client, password=PASSWORD).status_code == 302
+
+    def test_a_known_device_has_a_count_of_its_own(
+        self, client: Client, person: User, clock: Any
+    ) -> None:
+        sign_in_and_out(client)
+        codes = [sign_in(client).status_code for _ in range(6)]
+        assert codes == [200] * 5 + [429]
+        assert "from this device. Wait 6 s" in said(sign_in(client))
+        assert sign_in(Client(), password=PASSWORD, REMOTE_ADDR="10.0.0.9").status_code == 302
+
+    def test_success_on_a_known_device_forgives_nobody_else(
+        self, client: Client, person: User, clock: Any
+    ) -> None:
+        sign_in_and_out(client)
+        for _ in range(6):
+            sign_in(Client())
+        sign_in(client, password=PASSWORD)
+        assert SignInTries.objects.get(kind="name").failures == 5
+
+    def test_a_device_is_known_for_the_names_that_signed_in_from_it_alone(
+        self, client: Client, person: User, clock: Any
+    ) -> None:
+        User.objects.create_user("other", password=PASSWORD)
+        sign_in_and_out(client, "other")
+        for _ in range(6):
+            sign_in(client)
+        assert sign_in(client, password=PASSWORD).status_code == 429
+        assert SignInTries.objects.get(kind="name").failures == 5
+
+    @pytest.mark.parametrize("forged", ["x", "WyJpIiwgW11d:1:forged", ""])
+    def test_a_forged_device_is_no_device(
+        self, client: Client, person: User, clock: Any, forged: str
+    ) -> None:
+        client.cookies[COOKIE] = forged
+        for _ in range(6):
+            answer = sign_in(client)
+        assert answer.status_code == 429
+        assert not SignInTries.objects.filter(kind="device").exists()
+
+    def test_the_device_s_cookie_names_nobody_and_no_script_reads_it(
+        self, client: Client, person: User, clock: Any
+    ) -> None:
+        cookie = sign_in(client, password=PASSWORD).cookies[COOKIE]
+        assert cookie["httponly"]
+        assert cookie["samesite"] == "Lax"
+        assert "mara" not in str(signing.loads(cookie.value, salt=SALT))
 
     def test_no_name_is_kept_as_text(self, client: Client, clock: Any) -> None:
         sign_in(client, "my secret password")

@@ -11,8 +11,8 @@ from tests.face.conftest import MakeBatch
 
 pytestmark = pytest.mark.django_db
 
-ONE_S_OWN = {"sign-in", "sign-out", "password", "account", "batch-comments"}
-"""What everybody does for themselves; a comment moves nothing."""
+ONE_S_OWN = {"sign-in", "sign-out", "password", "account"}
+"""What everybody does for themselves."""
 
 METHODS = ("post", "put", "patch", "delete")
 
@@ -99,3 +99,26 @@ def test_the_people_page_is_for_administrators(client: Client, person: User, nam
     answer = client.get(reverse(name))
     assert answer.status_code == 403
     assert "Only an administrator may see" in answer.content.decode()
+
+
+@pytest.mark.parametrize("format_", ["csv", "jsonl", "xlsx"])
+def test_a_viewer_gets_no_file(
+    client: Client, viewer: User, make_batch: MakeBatch, format_: str
+) -> None:
+    batch = make_batch("released", succeeded=2)
+    client.force_login(viewer)
+    answer = client.get(reverse("batch-export", args=[batch.public_id, format_]))
+    assert answer.status_code == 403
+    assert "a reviewer or an administrator may export" in answer.content.decode()
+    assert not batch.events.filter(verb="results.exported").exists()
+
+
+def test_a_viewer_s_page_offers_neither_files_nor_a_comment(
+    client: Client, viewer: User, make_batch: MakeBatch
+) -> None:
+    batch = make_batch("released", succeeded=2)
+    client.force_login(viewer)
+    text = client.get(reverse("batch", args=[batch.public_id])).content.decode()
+    assert "export.csv" not in text
+    assert "comment-form" not in text
+    assert "Exporting them is an operator’s, a reviewer’s or an administrator’s" in text

@@ -77,8 +77,23 @@ def test_saving_without_a_change_makes_no_version(page: Client, version: TaskVer
 
 
 def test_a_new_type_of_a_name_that_exists_is_a_conflict(page: Client, version: TaskVersion) -> None:
-    assert page.post("/task-types/new/", FIELDS | {"base": "0"}).status_code == 409
+    found = page.post("/task-types/new/", FIELDS | {"base": "0", "d-system": "Mine"})
+    content = found.content.decode()
+    assert found.status_code == 409
+    assert "There is a task type of that name already" in content
+    assert f'href="/task-types/{version.task_type_id}/edit"' in content
+    assert "while you were editing" not in content
+    assert ">Mine</textarea>" in content
+    assert 'name="base" value="0"' in content
     assert TaskVersion.objects.count() == 1
+
+
+def test_a_new_type_of_a_name_that_exists_is_told_while_one_types(
+    page: Client, version: TaskVersion
+) -> None:
+    found = page.post("/task-types/new/", FIELDS, headers={"HX-Request": "true"})
+    assert "There is a task type of that name already." in found.content.decode()
+    assert 'aria-invalid="true"' in found.content.decode()
 
 
 def test_what_cannot_be_used_is_refused_by_field_and_kept(page: Client) -> None:
@@ -163,3 +178,33 @@ def test_pages_ask_the_database_a_fixed_number_of_times(
         make_batch("review", succeeded=1, trial=True)
     with django_assert_max_num_queries(17):  # type: ignore[operator]
         page.get(f"/task-types/{busy.pk}/")
+
+
+UNENFORCED = (
+    '{"type": "object", "properties": {"title": {"type": "string", "maxLength": 60}}}',
+    "The provider does not enforce maxLength (at /properties/title)",
+)
+
+
+def test_a_contract_that_the_provider_enforces_in_part_is_stored_with_advice(
+    page: Client, version: TaskVersion
+) -> None:
+    pk, (contract, note) = version.task_type_id, UNENFORCED
+    answer = page.post(
+        f"/task-types/{pk}/edit", FIELDS | {"base": "1", "d-contract": contract}, follow=True
+    )
+    assert TaskVersion.objects.latest("id").contract == {
+        "type": "object",
+        "properties": {"title": {"type": "string", "maxLength": 60}},
+    }
+    assert any(note in str(message) for message in answer.context["messages"])
+    assert note in answer.content.decode()
+
+
+def test_the_editor_says_it_while_the_contract_is_typed(page: Client) -> None:
+    contract, note = UNENFORCED
+    heard = {"HX-Request": "true"}
+    said = page.post("/task-types/new/", FIELDS | {"d-contract": contract}, headers=heard)
+    assert note in said.content.decode()
+    broken = page.post("/task-types/new/", FIELDS | {"d-contract": "{"}, headers=heard)
+    assert "contract-advice" not in broken.content.decode()

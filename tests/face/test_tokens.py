@@ -60,6 +60,15 @@ def test_fills_and_borders_are_seen(fill: str, ground: str, scheme: str) -> None
     assert contrast(fill, ground, scheme) >= 3
 
 
+@pytest.mark.parametrize("scheme", SCHEMES)
+@pytest.mark.parametrize(("kind", "number"), [("token-read", "ink"), ("token-input", "on-ink")])
+def test_tokens_by_kind_are_seen_and_their_numbers_read(
+    kind: str, number: str, scheme: str
+) -> None:
+    assert contrast(kind, "surface", scheme) >= 3
+    assert contrast(number, kind, scheme) >= 4.7
+
+
 def test_no_colour_is_written_outside_the_tokens() -> None:
     for file in CSS.glob("*.css"):
         if file.name == "tokens.css":

@@ -46,7 +46,19 @@ def still(story: Story) -> Iterator[Shot]:
     yield Shot("task-type", shown["task type"], operator)
     yield Shot("task-type-diff", f"{shown['task type']}?from=2&to=3", operator)
     yield Shot("task-type-edit", f"{shown['task type']}edit", operator)
+    yield Shot("costs", "/costs/", operator)
+    yield Shot("costs-estimates", "/costs/estimates/", operator)
+    yield Shot("recurrings", "/recurring/", operator)
+    yield Shot("recurring", shown["recurring"], operator)
+    yield Shot("recurring-viewer", shown["recurring"], story.viewer)
+    yield Shot(
+        "recurring-new", f"/recurring/new/?batch={shown['released'].split('/')[2]}", operator
+    )
+    yield Shot("batch-again", shown["released"], operator, first=_again)
     yield Shot("limits-refused", "/limits/", story.admin, first=_too_low)
+    yield Shot("limits-prices", "/limits/", story.admin, first=_prices)
+    yield Shot("ledger", "/costs/ledger/?by=type", operator)
+    yield Shot("ledger-group", "/costs/ledger/?by=mode&group=cached", operator)
     yield Shot("people", "/people/", story.admin)
     yield Shot("account", "/account/", story.admin)
     yield Shot("password", "/password/", operator)
@@ -72,6 +84,12 @@ def _open(key: str) -> Callable[[Page], None]:
     return open_
 
 
+def _again(page: Page) -> None:
+    page.locator("#batch-menu summary").click()
+    page.locator('[data-opens="again"]').click()
+    page.wait_for_selector("#again[open] h2")
+
+
 def _settings(page: Page) -> None:
     page.locator('a[href$="/settings"]').first.click()
     page.wait_for_selector("#settings[open] h2")
@@ -81,6 +99,12 @@ def _too_low(page: Page) -> None:
     page.fill('#limits-form [name="budget"]', "0.01")
     page.click("#limits-form .button.is-main")
     page.wait_for_selector("#limits-form .is-wrong")
+
+
+def _prices(page: Page) -> None:
+    page.fill('#limits-prices [name="model"]', "our-own-model")
+    page.click("#limits-prices .button.is-main")
+    page.wait_for_selector("#limits-prices .errors")
 
 
 def _sign_in_wrong(page: Page) -> None:

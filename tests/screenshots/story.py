@@ -45,6 +45,7 @@ class Story:
         self._write_task_types()
         self.bb.simulate(**QUICK)
         self._finish()
+        self._repeat()
         self._stop_halfway()
         self._draft()
 
@@ -80,6 +81,7 @@ class Story:
     def _finish(self) -> None:
         """Batches that went through review, and some that wait for it."""
         released = [
+            self._create("single", self.competitors, "Weekly competitor scan", 14, mode="single"),
             self._create("released", self.competitors, "Weekly competitor scan", 7),
             self._create("released notes", self.notes, "PR review notes", 2),
             self._create("released tickets", self.tickets, "Ticket triage", 3, only_first=90),
@@ -96,7 +98,7 @@ class Story:
         for batch in released:
             self._judge_all(batch)
             self.reviewer.send(f"/batches/{batch}/review/approval")
-        for batch in released[:2]:
+        for batch in released[1:3]:
             self.operator.get(f"/batches/{batch}/export.csv")
         self.reviewer.judge(open_[0], "pass", "pass")
         self._judge_all(open_[2])
@@ -128,6 +130,28 @@ class Story:
             self.tickets, "Ticket triage", concurrency=20, budget="1.00", deadline="30 s",
             first_look="on",
         )  # fmt: skip
+
+    def _repeat(self) -> None:
+        """Three that recur: one ran, one is to come, one is paused."""
+        batch = self.shown["released"].split("/")[2]
+        made = []
+        for name, source, task_type, cron in (
+            ("Weekly competitor scan", ("--from-batch", batch), "Weekly competitor scan",
+             "0 9 * * 1"),
+            ("Ticket triage of the night", ("--items", self.tickets), "Ticket triage",
+             "0 7 * * 1-5"),
+            ("Notes for the release", ("--items", self.notes), "PR review notes", "0 6 1 * *"),
+        ):  # fmt: skip
+            said = self.bb.run(
+                "recurring", "add", *source, "--name", name, "--task-type", task_type, "--cron",
+                cron, "--zone", "Europe/Berlin", "--budget", "2",
+            )  # fmt: skip
+            made.append(said.partition(":")[0])
+        self.bb.run("recurring", "pause", made[2])
+        self.shown["recurring"] = f"/recurring/{made[0]}/"
+        self.operator.send(f"{self.shown['recurring']}run")
+        until(lambda: self.bb.read("SELECT count(*) FROM batchboard_recurringrun WHERE"
+                                   " state = 'started'")[0], 60, "the run", every=0.2)  # fmt: skip
 
     def _create(
         self, shown_as: str, items: Path, task_type: str, days_ago: int, /, **fields: object

@@ -105,6 +105,8 @@ def test_ticks_are_times_of_day_or_days():
     week = clock_ticks(1_700_000_000, 1_700_000_000 + 7 * 86_400)
     assert all(tick.label.startswith("Nov ") for tick in week)
     assert clock(1_700_000_000, 10) == "22:13:20"
+    year = clock_ticks(1_700_000_000, 1_700_000_000 + 365 * 86_400)
+    assert 3 <= len(year) <= 8
 
 
 @pytest.mark.parametrize(
@@ -114,3 +116,23 @@ def test_ticks_are_lengths_of_time(seconds, last):
     ticks = span_ticks(seconds)
     assert ticks[0].at == 0
     assert ticks[-1].label == last
+
+
+def test_values_that_stand_alone_are_dots_and_are_not_carried_on():
+    made = drawn(
+        Series("before", [(0, 10), (20, 20)], dotted=True), Series("after", [(60, 5)], dotted=True)
+    )
+    assert [(dot.x, dot.y) for dot in made.lines[0].dots] == [(0, 82), (20, 26)]
+    assert made.lines[0].path == ""
+    assert made.rows == [["60 s", "–", "5"], ["20 s", "20", "–"], ["0 s", "10", "–"]]
+
+
+def test_what_a_person_did_is_marked_apart_from_limits():
+    made = drawn(Series("x", [(0, 1)]), marks=[Mark(50, "429"), Mark(90, "changed", "ink")])
+    assert [box.tone for box in made.marks] == ["hold", "ink"]
+
+
+def test_an_axis_may_say_its_levels_shorter_than_the_table():
+    made = drawn(Series("x", [(0, 1.0)]), value="{:.4f}".format, level="{:g}".format)
+    assert [tick.label for tick in made.down] == ["0", "1"]
+    assert made.rows == [["0 s", "1.0000"]]

@@ -37,6 +37,11 @@ class Command(BaseCommand):
 
         verb("list", commands.list_, "all batches, newest first", takes_id=False)
         verb("show", commands.show, "one batch")
+        clone = verb("clone", commands.clone, "a new draft of the same items, with an estimate")
+        clone.add_argument("--name", default="")
+        clone.add_argument("--task-version", choices=["newest", "same"], default="newest",
+                           help="of the task type")  # fmt: skip
+        clone.add_argument("--start", action="store_true", help="and start it")
         verb("pause", commands.pause, "let no further call through")
         verb("resume", commands.resume, "go on after a pause or a block")
         verb("cancel", commands.cancel, "end it, calls in flight too")

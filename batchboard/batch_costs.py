@@ -1,0 +1,284 @@
+"""What each batch cost, in sums that add up; those of batches that ended are remembered."""
+
+from bisect import bisect_left
+from collections import Counter, OrderedDict, defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from itertools import accumulate
+from typing import Any
+
+from django.db import connection
+from django.db.models import Case, Count, Q, Sum, When
+
+from batchboard import rows
+from batchboard.compare.spread import Spread, Sums
+from batchboard.models import Attempt, Batch, Price
+from batchboard.money import ZERO, share_out, units
+from batchboard.pricing import Usage
+from batchboard.states import UNFINISHED_BATCH, ItemState
+from dispatch.outcome import Outcome
+
+KINDS = ("input", "output", "cache_write_5m", "cache_write_1h", "cache_read")
+ENDED = (str(ItemState.SUCCEEDED), str(ItemState.DEAD))
+LATENCY_STEP = 20
+"""Milliseconds that are not told apart."""
+
+REMEMBERED = 5_000
+
+ITEMS = (
+    f"SELECT batch_id, state, latency_ms / {LATENCY_STEP}, COUNT(*), SUM(cost),"  # noqa: S608
+    " SUM(CAST(cost - {centre} AS double precision) * (cost - {centre})) FROM batchboard_item"
+    " WHERE batch_id IN ({ids}) AND state IN (%s, %s) GROUP BY 1, 2, 3"
+)
+AT_WORK = (
+    "SELECT batch_id, MIN(started_at), MAX(ended_at) FROM batchboard_attempt"
+    " WHERE batch_id IN ({ids}) AND ended_at IS NOT NULL AND started_at IS NOT NULL"
+    " GROUP BY batch_id, {stretch}"
+)
+STRETCH = {
+    "sqlite": "substr(started_at, 1, 18)",
+    "postgresql": "floor(extract(epoch FROM started_at) / 10)",
+}
+"""Ten seconds, within which calls count as following each other without a gap."""
+
+Stretch = tuple[datetime, datetime]
+
+
+@dataclass(frozen=True)
+class Measured:
+    """Sums over items of a batch that have a result or are dead, and over their ended attempts, as
+    in ArmData. `latencies` counts items by steps of latency, `at_work` are stretches of time in
+    which calls were in flight."""
+
+    spread: Spread = field(default_factory=Spread)
+    usage: Usage = field(default_factory=Usage)
+    money: Usage = field(default_factory=Usage)
+    failed_usage: Usage = field(default_factory=Usage)
+    failed_money: Usage = field(default_factory=Usage)
+    unknown: int = 0
+    unknown_attempts: int = 0
+    unpriced: int = 0
+    calls: int = 0
+    attempts: int = 0
+    failed_attempts: int = 0
+    lost: int = 0
+    latencies: Counter[int] = field(default_factory=Counter)
+    at_work: tuple[Stretch, ...] = ()
+
+    def __add__(self, other: "Measured") -> "Measured":
+        values = {
+            name: _together(value, getattr(other, name)) for name, value in vars(self).items()
+        }
+        return Measured(**values)
+
+    @property
+    def seconds_at_work(self) -> float:
+        """Wall time in which at least one call was in flight, give or take ten seconds a pause."""
+        whole = sum((end - start for start, end in _merged(self.at_work)), timedelta())
+        return whole.total_seconds()
+
+    def latency(self, share: float) -> int | None:
+        """Milliseconds that the calls of a share of the results took no longer than."""
+        steps = sorted(self.latencies)
+        if not steps:
+            return None
+        sums = list(accumulate(self.latencies[step] for step in steps))
+        return steps[bisect_left(sums, share * sums[-1])] * LATENCY_STEP
+
+
+_remembered: OrderedDict[tuple[Any, ...], Measured] = OrderedDict()
+
+
+def measured(batches: Sequence[Batch]) -> list[Measured]:
+    """What each of the batches cost, in their order. A fixed number of queries.
+
+    A batch that ended does not change without its counters changing, so it is measured once in
+    each process: a page over a hundred thousand items is quick from its second opening on.
+    """
+    known = {
+        batch.pk: found for batch in batches if (found := _remembered.get(_key(batch))) is not None
+    }
+    fresh = _measure([batch for batch in batches if batch.pk not in known])
+    for batch in batches:
+        if batch.pk in fresh and batch.state not in UNFINISHED_BATCH:
+            _remembered[_key(batch)] = fresh[batch.pk]
+    while len(_remembered) > REMEMBERED:
+        _remembered.popitem(last=False)
+    known |= fresh
+    return [known[batch.pk] for batch in batches]
+
+
+def counted(batches: Sequence[Batch]) -> Any:
+    """Ended attempts at items that have a result or are dead."""
+    attempts = Attempt.objects.ended().filter(batch__in=[batch.pk for batch in batches])
+    if all(batch.succeeded + batch.dead == batch.total for batch in batches):
+        return attempts.order_by()
+    return attempts.filter(item__state__in=ENDED).order_by()
+
+
+def _key(batch: Batch) -> tuple[Any, ...]:
+    return (
+        batch.public_id, batch.state, batch.total, batch.succeeded, batch.dead, batch.cancelled,
+        batch.cost, batch.unknown_cost, batch.input_tokens, batch.output_tokens,
+    )  # fmt: skip
+
+
+def _measure(batches: Sequence[Batch]) -> dict[int, Measured]:
+    if not batches:
+        return {}
+    items, latencies = _items(batches)
+    attempts, at_work = _attempts(batches), _at_work(batches)
+    return {
+        pk: Measured(
+            spread=items[pk],
+            latencies=latencies[pk],
+            at_work=_merged(at_work[pk]),
+            **attempts[pk],
+        )
+        for pk in (batch.pk for batch in batches)
+    }
+
+
+def _items(batches: Sequence[Batch]) -> tuple[dict[int, Spread], dict[int, Counter[int]]]:
+    """How costs are spread, and latencies of results, by batch."""
+    known: dict[tuple[int, str], Sums] = defaultdict(Sums)
+    latencies: dict[int, Counter[int]] = defaultdict(Counter)
+    # Squares are summed around a value near the mean: around 0 their differences would drown.
+    ended = sum(batch.succeeded + batch.dead for batch in batches)
+    centre = sum(units(batch.cost) for batch in batches) // max(1, ended)
+    ids = [batch.pk for batch in batches]
+    sql = ITEMS.format(centre=centre, ids=_places(ids))
+    for batch, state, step, count, total, squares in rows.execute(sql, [*ids, *ENDED]):
+        off = int(total) - count * centre
+        sums = Sums(count, int(total), max(0.0, float(squares) - off * off / count))
+        known[batch, state] += sums
+        if step is not None and state == ItemState.SUCCEEDED:
+            latencies[batch][step] += count
+    full = known | _with_bounds(batches, known)
+    ok, dead = ENDED
+    return {
+        pk: Spread(full.get((pk, ok), Sums()), full.get((pk, dead), Sums()),
+                   known[pk, ok], known[pk, dead])
+        for pk in ids
+    }, latencies  # fmt: skip
+
+
+def _with_bounds(
+    batches: Sequence[Batch], known: dict[tuple[int, str], Sums]
+) -> dict[tuple[int, str], Sums]:
+    """The sums that change when unknown costs count at their bound."""
+    some = [batch for batch in batches if batch.unknown_cost]
+    items = (
+        counted(some)
+        .filter(cost=None)
+        .values("batch", "item__state", "item", "item__cost")
+        .annotate(bound=Sum("reserved"))
+    )
+    old: dict[tuple[int, str], list[int]] = defaultdict(list)
+    new: dict[tuple[int, str], list[int]] = defaultdict(list)
+    for row in items:
+        key, cost = (row["batch"], row["item__state"]), units(row["item__cost"])
+        old[key].append(cost)
+        new[key].append(cost + units(row["bound"]))
+    return {key: known[key].changed(old[key], new[key]) for key in old if key in known}
+
+
+def _attempts(batches: Sequence[Batch]) -> dict[int, dict[str, Any]]:
+    """Sums over attempts by batch: tokens and money by kind, and how they ended."""
+    unknown = Q(cost=None)
+    # What was answered and yet has no cost, or had nothing reserved for it, had no price at all.
+    unpriced = unknown & (Q(input_tokens__isnull=False) | Q(reserved=0))
+    groups: Any = (
+        counted(batches)
+        .values("batch", "price", well=Case(When(outcome=Outcome.OK, then=1), default=0))
+        .annotate(
+            count=Count("id"),
+            calls=Sum("slot"),
+            lost=Count("id", filter=Q(outcome=Outcome.LOST)),
+            spent=Sum("cost"),
+            unknown=Count("id", filter=unknown),
+            bound=Sum("reserved", filter=unknown),
+            unpriced=Count("id", filter=unpriced),
+            **{kind: Sum(f"{kind}_tokens") for kind in KINDS},
+        )
+    )
+    by_batch: dict[int, list[dict[str, Any]]] = defaultdict(list)
+    for group in groups:
+        by_batch[group["batch"]].append(group)
+    used = {group["price"] for found in by_batch.values() for group in found if group["price"]}
+    prices = {price.pk: price.rates for price in Price.objects.filter(pk__in=used)}
+    return {batch.pk: _sums(by_batch[batch.pk], prices) for batch in batches}
+
+
+def _sums(groups: list[dict[str, Any]], prices: dict[int, dict[str, int]]) -> dict[str, Any]:
+    usage = money = failed_usage = failed_money = Usage()
+    for group in groups:
+        tokens = [group[kind] or 0 for kind in KINDS]
+        spent = _by_kind(units(group["spent"] or ZERO), tokens, prices.get(group["price"], {}))
+        usage, money = _added(usage, Usage(*tokens)), _added(money, spent)
+        if not group["well"]:
+            failed_usage = _added(failed_usage, Usage(*tokens))
+            failed_money = _added(failed_money, spent)
+    return {
+        "usage": usage,
+        "money": money,
+        "failed_usage": failed_usage,
+        "failed_money": failed_money,
+        "unknown": sum(units(group["bound"] or ZERO) for group in groups),
+        "unknown_attempts": sum(group["unknown"] for group in groups),
+        "unpriced": sum(group["unpriced"] for group in groups),
+        "calls": sum(group["calls"] for group in groups),
+        "attempts": sum(group["count"] for group in groups),
+        "failed_attempts": sum(group["count"] for group in groups if not group["well"]),
+        "lost": sum(group["lost"] for group in groups),
+    }
+
+
+def _by_kind(spent: int, tokens: list[int], rates: dict[str, Any]) -> Usage:
+    """What was spent, by kind of token. The rates give the proportions and the sum is kept: a long
+    prompt may have been charged at other rates."""
+    weights = [count * (rates.get(kind) or 0) for count, kind in zip(tokens, KINDS, strict=True)]
+    if not any(weights):
+        weights = tokens
+    return Usage(*share_out(spent, weights)) if any(weights) else Usage(input=spent)
+
+
+def _at_work(batches: Sequence[Batch]) -> dict[int, list[Stretch]]:
+    ids = [batch.pk for batch in batches]
+    sql = AT_WORK.format(ids=_places(ids), stretch=STRETCH[connection.vendor])
+    found: dict[int, list[Stretch]] = defaultdict(list)
+    for batch, first, last in rows.execute(sql, ids):
+        start, end = rows.moment(first), rows.moment(last)
+        if start and end:
+            found[batch].append((start, end))
+    return found
+
+
+def _merged(stretches: Iterable[Stretch]) -> tuple[Stretch, ...]:
+    """The same time in stretches that do not touch."""
+    apart: list[Stretch] = []
+    for start, end in sorted(stretches):
+        if apart and start <= apart[-1][1]:
+            apart[-1] = (apart[-1][0], max(apart[-1][1], end))
+        else:
+            apart.append((start, end))
+    return tuple(apart)
+
+
+def _together(one: Any, other: Any) -> Any:
+    return _added(one, other) if isinstance(one, Usage) else one + other
+
+
+def _added(one: Usage, other: Usage) -> Usage:
+    return Usage(
+        one.input + other.input,
+        one.output + other.output,
+        one.cache_write_5m + other.cache_write_5m,
+        one.cache_write_1h + other.cache_write_1h,
+        one.cache_read + other.cache_read,
+    )
+
+
+def _places(values: Sequence[Any]) -> str:
+    return ", ".join(["%s"] * len(values))

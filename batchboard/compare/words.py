@@ -1,0 +1,80 @@
+"""Figures of a comparison in words."""
+
+from decimal import Decimal
+
+from batchboard.compare.data import Interval
+
+PERCENT = "\u202f%"
+
+
+def percent(share: float, decimals: int = 0) -> str:
+    return f"{share * 100:,.{decimals}f}{PERCENT}"
+
+
+def change(interval: Interval[float]) -> str:
+    """The size of a change that has a sign for certain, with its interval: 41 % (38–44 %).
+
+    As many decimals as tell its ends apart.
+    """
+    ends = [None if end is None else abs(end) for end in (interval.low, interval.high)]
+    if interval.mid < 0:
+        ends.reverse()
+    low, high = ends
+    for decimals in range(4):
+        middle = percent(abs(interval.mid), decimals)
+        if not any(digit in "123456789" for digit in middle):
+            continue
+        if low is None or high is None or round(high - low, 12) == 0:
+            break
+        if percent(low, decimals) != percent(high, decimals):
+            break
+    if low is not None and high is not None:
+        if round(high - low, 12) == 0:
+            return middle
+        return f"{middle} ({low * 100:,.{decimals}f}–{percent(high, decimals)})"
+    if low is not None:
+        return f"{middle} (at least {percent(low, decimals)})"
+    return middle
+
+
+def between(interval: Interval[float]) -> str:
+    """A change that may have either sign: between 3 % less and 2 % more."""
+    if interval.low is None or interval.high is None:
+        return "anything"
+    decimals = 0 if interval.high - interval.low >= 0.02 else 1
+    return f"between {_signed(interval.low, decimals)} and {_signed(interval.high, decimals)}"
+
+
+def usd(amount: Decimal) -> str:
+    """Dollars of one task: four decimals, and three digits that say something below."""
+    if not amount:
+        return "$0"
+    decimals = 4 if amount >= Decimal("0.001") else 2 - amount.adjusted()
+    return f"${amount:,.{decimals}f}"
+
+
+def tokens(number: float) -> str:
+    """Tokens as an estimate of many: three digits that say something."""
+    if number < 1_000:
+        return f"{number:,.0f}"
+    step = 10 ** (len(str(int(number))) - 3)
+    return f"{round(number / step) * step:,}"
+
+
+def many(number: int, one: str, more: str) -> str:
+    return f"{number:,} {one if number == 1 else more}"
+
+
+def listed(texts: list[str]) -> str:
+    return ", ".join(texts[:-1]) + f" and {texts[-1]}" if len(texts) > 1 else "".join(texts)
+
+
+def sentences(*parts: str) -> str:
+    return " ".join(part for part in parts if part)
+
+
+def _signed(share: float, decimals: int) -> str:
+    text = percent(abs(share), decimals)
+    if not any(digit in "123456789" for digit in text):
+        return "no change"
+    return f"{text} {'less' if share < 0 else 'more'}"

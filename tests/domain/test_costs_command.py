@@ -1,0 +1,110 @@
+"""`manage.py costs`: what people read, what machines read, and what is refused."""
+
+import json
+
+import pytest
+from django.core.management import CommandError, call_command
+
+from batchboard.cli.refusals import BAD_INPUT
+from tests.domain.test_arms import WARM, run
+from tests.factories import draft, task_version
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture(autouse=True)
+def _quiet(announced, clock, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "160")
+
+
+@pytest.fixture
+def both(clock):
+    """A task type that ran single and then cached."""
+    version = task_version()
+    run(draft(12, version=version), clock=clock, seconds=2)
+    clock.advance(3_600)
+    run(draft(12, version=version, mode="cached"), WARM, clock=clock, seconds=1)
+    return version.task_type.name
+
+
+def said(capsys, *arguments):
+    call_command("costs", *arguments)
+    return capsys.readouterr().out.replace("\u202f", " ")
+
+
+def refused(*arguments):
+    with pytest.raises(CommandError) as caught:
+        call_command("costs", *arguments)
+    assert caught.value.returncode == BAD_INPUT
+    return str(caught.value)
+
+
+def test_without_filters_the_two_modes_that_ran_last_are_compared(both, capsys):
+    text = said(capsys, both)
+    assert "Cost per task fell by" in text
+    assert "90 % of input tokens came from the cache" in text
+    rows = [line for line in text.splitlines() if line.startswith(("single", "cached"))]
+    assert "The measure" in rows[0]
+    assert "Cheaper; quality not compared" in rows[1]
+    assert "- Review results of single and cached." in text
+
+
+def test_two_sets_are_named_by_filters(both, capsys):
+    text = said(capsys, both, "--before", "mode=cached", "--after", "mode=single,version=1")
+    assert "Cost per task rose by" in text
+
+
+def test_a_further_set_is_held_against_the_first(both, capsys):
+    text = said(
+        capsys, both, "--before=mode=single", "--after=mode=cached", "--after=since=2026-11-21"
+    )
+    assert "since Nov 21, 2026" in text
+
+
+def test_machines_get_the_same_figures(both, capsys):
+    found = json.loads(said(capsys, both, "--json"))
+    assert found["headline"].startswith("Cost per task fell by")
+    assert found["before"]["label"] == "single"
+    (arm,) = found["arms"]
+    assert (arm["verdict"], arm["items"], arm["cache_share"]) == ("cheaper", 12, 0.9)
+    assert arm["change"]["low"] <= arm["change"]["mid"] <= arm["change"]["high"] < 0
+    assert 0 < arm["cost_per_task_usd"]["mid"] < found["before"]["cost_per_task_usd"]["mid"]
+    assert found["advice"][0]["kind"] == "review"
+
+
+def test_where_there_is_nothing_to_compare_that_is_said(capsys):
+    version = task_version()
+    name = version.task_type.name
+    assert f"no item of {name} ended yet" in said(capsys, name)
+    run(draft(2, version=version))
+    assert "ran in one mode only, single" in said(capsys, name)
+    assert "no item of" in said(capsys, name, "--before=mode=single", "--after=version=9")
+    assert json.loads(said(capsys, name, "--json"))["headline"] is None
+
+
+def test_a_task_type_that_is_not_there_is_refused_with_the_nearest_name(both):
+    assert f"Did you mean {both!r}?" in refused(both + "x")
+    assert "no task type 'zzz'" in refused("zzz")
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("mode=fast", "no mode 'fast': there are single, cached"),
+        ("version=two", "'two' is no version"),
+        ("version=0", "'0' is no version"),
+        ("version=²", "'²' is no version"),
+        ("since=yesterday", "'yesterday' is no day: write it as since=2026-01-31"),
+        ("colour=red", "'colour=red' is no filter: give mode, version, since, until"),
+        ("single", "'single' is no filter"),
+        ("mode=single,mode=cached", "mode is given twice"),
+        ("since=2026-02-01,until=2026-01-01", "Nothing lies between"),
+    ],
+)
+def test_a_bad_filter_is_refused_and_says_what_works(both, text, says):
+    assert says in refused(both, "--before", text, "--after", "mode=cached")
+
+
+def test_half_a_comparison_is_refused(both):
+    assert "--after is missing" in refused(both, "--before", "mode=single")
+    assert "--before is missing" in refused(both, "--after", "mode=single")
