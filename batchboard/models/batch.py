@@ -286,8 +286,9 @@ class Batch(Arriving, Lifecycle, Reviewing, Changing, RunColumns):
     @property
     def live_items(self) -> int:
         """Items with an attempt that has not ended, counted."""
-        with_provider = self.submissions.open().aggregate(n=models.Sum("unsettled"))["n"] or 0
-        return self.attempts.live().count() + int(with_provider)
+        if self.mode != Mode.PROVIDER_BATCH:
+            return self.attempts.live().count()
+        return int(self.submissions.open().aggregate(n=models.Sum("unsettled"))["n"] or 0)
 
     @property
     def reserved(self) -> Decimal:

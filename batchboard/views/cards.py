@@ -120,7 +120,12 @@ def cards(
     paused = _paused_at([b.pk for b in batches if b.state == BatchState.PAUSED])
     reviews = review_progress([b.pk for b in batches if b.state == BatchState.REVIEW])
     with_provider = submitted(
-        [b.pk for b in batches if b.state in UNFINISHED_BATCH | {BatchState.CANCELLED}]
+        [
+            b.pk
+            for b in batches
+            if b.mode == Mode.PROVIDER_BATCH
+            and b.state in UNFINISHED_BATCH | {BatchState.CANCELLED}
+        ]
     )
     found = {}
     for batch in batches:

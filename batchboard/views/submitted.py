@@ -12,6 +12,8 @@ S = SubmissionState
 
 def submitted(batches: Sequence[int]) -> dict[int, Reason]:
     """By batch, for those of which the provider has something, or gets it next."""
+    if not batches:
+        return {}
     found: dict[int, list[Submission]] = defaultdict(list)
     rows = Submission.objects.open().filter(batch__in=batches).select_related("batch")
     for row in rows.order_by("pk"):

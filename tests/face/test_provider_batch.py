@@ -46,7 +46,7 @@ def test_its_items_are_found_as_running_and_say_where_they_are(page: Client, bat
     assert "with the provider" in text
     assert "on its way to a worker" not in text
     item = text_of(page, f"/batches/{batch.public_id}/items/k0")
-    assert "with the provider" in item
+    assert "With the provider" in item
 
 
 def test_the_board_shows_it_and_counts_no_call_in_flight(page: Client, batch: Batch) -> None:
