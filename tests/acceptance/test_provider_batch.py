@@ -116,7 +116,8 @@ def test_everything_killed_in_the_middle_and_a_batch_that_is_cancelled(bb):
     ends_once(bb, first)
     assert created(bb) == 1
 
-    bb.simulate(batch_seconds=8)
+    # Long, because what is cancelled has worked on a share of it, and the command takes its time.
+    bb.simulate(batch_seconds=60)
     second = send(bb, "second")
     until(lambda: state_of(bb, second) == "working", 30, "the provider to have it")
     bb.batch("cancel", second)
