@@ -98,7 +98,7 @@ class LimitsBar:
 
 
 def limits_bar(limits: Limits, workers: Sequence[Worker], now: datetime) -> LimitsBar:
-    """Seven queries, each over few rows however long the ledger is."""
+    """Eight queries, each over few rows however long the ledger is."""
     held = (
         Attempt.objects.live()
         .filter(pk__gte=limits.oldest_live)
