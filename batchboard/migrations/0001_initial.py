@@ -843,7 +843,7 @@ class Migration(migrations.Migration):
         ),
         migrations.AddIndex(
             model_name='attempt',
-            index=models.Index(condition=models.Q(('ended_at__isnull', False), models.Q(('outcome', 'ok'), _negated=True)), fields=['batch', 'outcome'], name='attempt_failed'),
+            index=models.Index(condition=models.Q(('ended_at__isnull', False), models.Q(('outcome', 'ok'), _negated=True)), fields=['batch', 'outcome', 'ended_at'], name='attempt_failed'),
         ),
         migrations.AddConstraint(
             model_name='attempt',

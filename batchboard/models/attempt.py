@@ -136,7 +136,7 @@ class Attempt(models.Model):
                 fields=["session"], condition=Q(session__isnull=False), name="attempt_of_session"
             ),
             models.Index(
-                fields=["batch", "outcome"],
+                fields=["batch", "outcome", "ended_at"],
                 condition=Q(ended_at__isnull=False) & ~Q(outcome="ok"),
                 name="attempt_failed",
             ),
