@@ -21,6 +21,7 @@ NAMES = {
     Outcome.UNAUTHORISED: "key refused",
     Outcome.SPEND_CAP: "provider's spend limit",
     Outcome.LOST: "worker lost",
+    Outcome.EXPIRED: "expired with the provider",
     Outcome.CANCELLED: "cancelled",
     Outcome.UNKNOWN: "unknown",
 }

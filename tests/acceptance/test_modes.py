@@ -21,7 +21,15 @@ INPUT, OUTPUT, WRITE, READ = (Decimal(p) / MILLION for p in ("0.10", "0.50", "0.
 CONTEXT_TOKENS = 6_000
 
 
-@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize(
+    "mode",
+    [
+        pytest.param("single", marks=pytest.mark.full),
+        pytest.param("cached", marks=pytest.mark.full),
+        "session",
+        "packed",
+    ],
+)
 def test_whatever_happens_every_item_ends_once_and_is_paid(install, mode):
     bb = install(
         "--latency 0.5 --rate-529 0.05 --rate-429 0.02 --rate-malformed 0.03 --rate-drop 0.02"

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, expect, sync_playwright
 
+from tests.acceptance.installation import Installation
 from tests.browser.person import Person
-from tests.browser.place import Place
 from tests.browsing import signed_in
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
@@ -44,21 +44,21 @@ def chromium() -> Iterator[Browser]:
 
 
 @pytest.fixture(scope="package")
-def place(chromium: Browser, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
+def place(chromium: Browser, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Installation]:
     folder = tmp_path_factory.mktemp("browser") / "installation"
     folder.mkdir()
     simulator = "--latency 0.2 --latency-sigma 0 --output-tokens 30"
-    with Place(folder, simulator, BATCHBOARD_WORKERS="1") as installation:
+    with Installation(folder, simulator, BATCHBOARD_WORKERS="1") as installation:
         yield installation
 
 
 @pytest.fixture(scope="package")
-def home(place: Place) -> str:
+def home(place: Installation) -> str:
     return f"http://localhost:{place.port}"
 
 
 @pytest.fixture(scope="package")
-def first_password(place: Place) -> str:
+def first_password(place: Installation) -> str:
     """The administrator's, as the terminal shows it."""
     return FIRST_PASSWORD.search((place.folder / "up.log").read_text())[1]
 
@@ -71,7 +71,7 @@ def admin(chromium: Browser, home: str, first_password: str) -> Iterator[Person]
 
 
 @pytest.fixture(scope="package")
-def account(place: Place) -> Callable[..., dict[str, object]]:
+def account(place: Installation) -> Callable[..., dict[str, object]]:
     """`account("Operator")`: a session of somebody with that role, made without the pages that add
     and sign in, which another test goes through."""
     sessions: dict[str, dict[str, object]] = {}

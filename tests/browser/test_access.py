@@ -7,9 +7,9 @@ import pytest
 from axe_playwright_python.base import AXE_SCRIPT
 from playwright.sync_api import Browser, Page, expect
 
+from tests.acceptance.installation import Installation
 from tests.browser.conftest import present
 from tests.browser.person import DESK, PHONE, Person
-from tests.browser.place import Place
 
 RUN = """async (options) => {
   const shown = { exclude: [["#estimate.htmx-request"]] };
@@ -25,7 +25,7 @@ COLOURS = {"runOnly": {"type": "rule", "values": ["color-contrast"]}}
 
 
 @pytest.fixture(scope="module")
-def batches(place: Place) -> dict[str, str]:
+def batches(place: Installation) -> dict[str, str]:
     """One batch in review with a dead letter, and one in another mode to hold against it."""
     place.simulate(fail_containing={"some text 3": "refusal"})
     items, task_type = place.items(5, "access"), place.task_type(contract=True)
@@ -84,7 +84,7 @@ COVERED = """() => {
 }"""
 
 
-def fill(page: Page, place: Place) -> Page:
+def fill(page: Page, place: Installation) -> Page:
     """A new batch with the rows of a file."""
     page.goto("/new/")
     page.locator("#file").set_input_files(place.items(4, "filled"))
@@ -147,7 +147,7 @@ def test_axe_finds_nothing(batches: dict[str, str], person: Person, name: str) -
 
 
 def test_axe_finds_nothing_in_a_form_that_is_filled(
-    place: Place, batches: dict[str, str], person: Person
+    place: Installation, batches: dict[str, str], person: Person
 ) -> None:
     page = fill(person.page, place)
     page.get_by_role("combobox", name="Task type").select_option("write")
@@ -157,7 +157,7 @@ def test_axe_finds_nothing_in_a_form_that_is_filled(
 
 
 def test_the_estimate_covers_no_field_that_gets_the_focus_on_a_phone(
-    place: Place, batches: dict[str, str], sit: Callable[..., Person]
+    place: Installation, batches: dict[str, str], sit: Callable[..., Person]
 ) -> None:
     page = fill(sit("Operator", viewport=PHONE).page, place)
     page.get_by_role("combobox", name="Task type").select_option(index=1)

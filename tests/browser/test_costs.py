@@ -6,12 +6,12 @@ from collections.abc import Callable
 import pytest
 from playwright.sync_api import expect
 
+from tests.acceptance.installation import Installation
 from tests.browser.person import Person
-from tests.browser.place import Place
 
 
 @pytest.fixture(scope="module")
-def compared(place: Place) -> str:
+def compared(place: Installation) -> str:
     """The costs page of a task type of its own: two batches in two modes, then one in a second
     version."""
     items, task_type = place.items(6, "costs"), place.task_type(name="Compared", contract=True)

@@ -8,8 +8,8 @@ from collections.abc import Callable
 import pytest
 from playwright.sync_api import Page, expect
 
+from tests.acceptance.installation import Installation
 from tests.browser.person import Person
-from tests.browser.place import Place
 
 MARKUP = """<script>window.ran = 1</script><img src=x onerror="window.ran = 2">\
 <a href="javascript:window.ran = 3">here</a><svg onload="window.ran = 4"></svg>\
@@ -69,7 +69,7 @@ def key_of(kind: str) -> str:
 
 
 @pytest.fixture(scope="module")
-def hostile(place: Place) -> str:
+def hostile(place: Installation) -> str:
     """The id of a batch in review whose every text is hostile."""
     items, task_type = place.folder / "hostile.csv", place.folder / "hostile.toml"
     with items.open("w", newline="") as file:
@@ -93,7 +93,9 @@ def nothing_ran(page: Page) -> None:
     expect(page.locator("h1").first).to_be_visible()
 
 
-def test_what_cannot_be_kept_as_it_is_becomes_a_dead_letter(place: Place, hostile: str) -> None:
+def test_what_cannot_be_kept_as_it_is_becomes_a_dead_letter(
+    place: Installation, hostile: str
+) -> None:
     rows = place.read_all(
         "SELECT key, problem FROM batchboard_item WHERE state = 'dead' AND batch_id ="
         " (SELECT id FROM batchboard_batch WHERE public_id = %s)", hostile,

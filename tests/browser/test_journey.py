@@ -8,8 +8,8 @@ from pathlib import Path
 
 from playwright.sync_api import Page, expect
 
+from tests.acceptance.installation import Installation
 from tests.browser.person import Person
-from tests.browser.place import Place
 
 CONTRACT = """{"type": "object", "additionalProperties": false, "required": ["topic"],
  "properties": {"topic": {"enum": ["billing", "login"]}}}"""
@@ -28,7 +28,7 @@ RECORD = """() => {
 
 
 def test_a_batch_from_the_upload_to_the_export(
-    place: Place, home: str, admin: Person, chromium, sit: Callable[..., Person]
+    place: Installation, home: str, admin: Person, chromium, sit: Callable[..., Person]
 ) -> None:
     owner = Person(chromium, home, "owner1")
     owner.sign_in(admin.add("owner1", "Operator"))

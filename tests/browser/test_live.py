@@ -5,8 +5,8 @@ from collections.abc import Callable, Iterator
 import pytest
 from playwright.sync_api import expect
 
+from tests.acceptance.installation import Installation
 from tests.browser.person import Person
-from tests.browser.place import Place
 from tests.servers import until
 
 MOST = 0.005
@@ -23,7 +23,7 @@ WATCH = """() => {
 
 
 @pytest.fixture
-def running(place: Place) -> Iterator[str]:
+def running(place: Installation) -> Iterator[str]:
     """A batch that has just begun, and that meets some trouble."""
     place.simulate(latency=0.4, rate_529=0.05, fail_containing={"some text 33": "refusal"})
     task_type = place.task_type(contract=True)
@@ -34,7 +34,7 @@ def running(place: Place) -> Iterator[str]:
     place.wait(batch)
 
 
-def ended(place: Place, batch: str) -> int:
+def ended(place: Installation, batch: str) -> int:
     (number,) = place.read(
         "SELECT succeeded + dead + cancelled FROM batchboard_batch WHERE public_id = %s", batch
     )
@@ -43,7 +43,7 @@ def ended(place: Place, batch: str) -> int:
 
 @pytest.mark.parametrize("address", ["/", "/batches/{}/"], ids=["board", "batch"])
 def test_updates_shift_nothing(
-    running: str, place: Place, sit: Callable[..., Person], address: str
+    running: str, place: Installation, sit: Callable[..., Person], address: str
 ) -> None:
     page = sit("Operator").page
     page.goto(address.format(running))
@@ -59,7 +59,7 @@ def test_updates_shift_nothing(
 
 
 def test_the_plot_of_a_batch_tells_its_end_at_once(
-    place: Place, sit: Callable[..., Person]
+    place: Installation, sit: Callable[..., Person]
 ) -> None:
     place.simulate(latency=0.5)
     task_type = place.task_type(contract=True)
@@ -74,7 +74,7 @@ def test_the_plot_of_a_batch_tells_its_end_at_once(
 
 
 def test_a_page_finds_back_after_the_web_server_died(
-    place: Place, admin: Person, sit: Callable[..., Person]
+    place: Installation, admin: Person, sit: Callable[..., Person]
 ) -> None:
     place.simulate(latency=0.5)
     person = sit("Operator")

@@ -6,8 +6,8 @@ from urllib.parse import urlsplit
 
 from playwright.sync_api import Page, Request, expect
 
+from tests.acceptance.installation import Installation
 from tests.browser.person import Person
-from tests.browser.place import Place
 from tests.servers import until
 
 TABS = 8
@@ -38,7 +38,7 @@ class Streams:
 
 
 def test_eight_tabs_all_hear_and_the_eighth_loads_at_once(
-    place: Place, sit: Callable[..., Person]
+    place: Installation, sit: Callable[..., Person]
 ) -> None:
     person = sit("Operator")
     open_streams = Streams(person)
@@ -76,7 +76,9 @@ def test_eight_tabs_all_hear_and_the_eighth_loads_at_once(
     place.wait(last)
 
 
-def test_what_is_for_one_page_changes_no_other(place: Place, sit: Callable[..., Person]) -> None:
+def test_what_is_for_one_page_changes_no_other(
+    place: Installation, sit: Callable[..., Person]
+) -> None:
     """Two batches have figures of the same name: each page takes its own."""
     person = sit("Operator")
     task_type = place.task_type(contract=True)
@@ -96,7 +98,7 @@ def test_what_is_for_one_page_changes_no_other(place: Place, sit: Callable[..., 
 
 
 def test_without_locks_each_tab_has_a_stream_of_its_own(
-    place: Place, sit: Callable[..., Person]
+    place: Installation, sit: Callable[..., Person]
 ) -> None:
     person = sit("Operator")
     open_streams = Streams(person)
