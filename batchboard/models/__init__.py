@@ -29,6 +29,7 @@ from batchboard.models.review import Review, ReviewState, SampledItem, Verdict
 from batchboard.models.sample import Sample
 from batchboard.models.session import Session
 from batchboard.models.sign_in_tries import SignInTries
+from batchboard.models.tally import Tally
 from batchboard.models.task_type import TaskType, TaskVersion, VersionConflict
 from batchboard.models.upload import Upload, UploadChunk, UploadState, UploadTooLarge
 from batchboard.models.user import User
@@ -70,6 +71,7 @@ __all__ = [
     "SignInTries",
     "Spend",
     "StoredPrice",
+    "Tally",
     "TaskType",
     "TaskVersion",
     "Upload",
