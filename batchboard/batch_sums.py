@@ -107,8 +107,7 @@ class BatchSums:
 
 def added(parts: Iterable[Usage]) -> Usage:
     """Tokens, or money, of all of them together by kind."""
-    kinds = zip(*(_by_kind(part) for part in parts), strict=True)
-    return Usage(*(sum(kind) for kind in kinds))
+    return Usage(*map(sum, zip(*map(_by_kind, parts), strict=True)))
 
 
 def merged(stretches: Iterable[Stretch]) -> tuple[Stretch, ...]:

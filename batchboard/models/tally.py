@@ -54,7 +54,9 @@ class TallyManager(models.Manager["Tally"]):
             sums = measured(some)
             with decision():
                 # One that was sent back to work meanwhile is summed up when it finishes.
-                still = set(over.filter(pk__in=[batch.pk for batch in some]).values_list("pk", "dead"))
+                still = set(
+                    over.filter(pk__in=[batch.pk for batch in some]).values_list("pk", "dead")
+                )
                 for batch, one in zip(some, sums, strict=True):
                     if (batch.pk, batch.dead) in still:
                         self.keep(batch, one)
@@ -65,9 +67,7 @@ class TallyManager(models.Manager["Tally"]):
 class Tally(models.Model):
     """The sums of one batch whose items all ended, as `BatchSums.as_json` gives them."""
 
-    batch = models.OneToOneField(
-        "Batch", models.CASCADE, primary_key=True, related_name="tally"
-    )
+    batch = models.OneToOneField("Batch", models.CASCADE, primary_key=True, related_name="tally")
     sums = models.JSONField()
 
     objects = TallyManager()
