@@ -55,7 +55,9 @@ class BatchSums:
         numbers: dict[str, Any] = {
             name: sum(getattr(part, name) for part in parts) for name in NUMBERS
         }
-        usages = {name: added([getattr(part, name) for part in parts]) for name in USAGES}
+        usages: dict[str, Any] = {
+            name: added([getattr(part, name) for part in parts]) for name in USAGES
+        }
         return cls(
             spread=reduce(Spread.__add__, (part.spread for part in parts), Spread()),
             latencies=latencies,
