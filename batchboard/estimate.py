@@ -16,6 +16,10 @@ OUTPUT_SHARE = 0.4
 
 TOKENS_PER_SECOND = 70.0
 FIRST_TOKEN_SECONDS = 0.8
+PROVIDER_BATCH = "provider_batch"
+PROVIDER_SECONDS = 3600.0
+"""A message batch usually ends within an hour; after 24 it ends in any case."""
+
 RECOMMENDED_SHARE = 0.7
 """The number in flight that uses this share of what the request and token limits allow: the middle
 of 60 to 80 %, which leaves room for calls that are faster than the mean."""
@@ -107,25 +111,32 @@ def estimate(work: Work, rates: Rates | None, allowed: Allowed, overhead_tokens:
         expected = dollars(sum(one.count * rates.cost(one.usage) for one in calls))
         worst = dollars(_worst(work, calls, rates, overhead_tokens))
     total = _Total(calls)
+    batched = work.mode == PROVIDER_BATCH
     latency = work.latency
     if latency is None:
         latency = FIRST_TOKEN_SECONDS + total.output_each / TOKENS_PER_SECOND
+        latency = PROVIDER_SECONDS if batched else latency
     at_once = min(allowed.cap, work.most_at_once)
     seconds, binds = _time(total, latency, at_once, allowed)
+    if batched:
+        seconds, binds = latency, "provider"
     if allowed.money is not None and expected is not None and expected > allowed.money:
         binds = "money"
-    per_second = _per_second(total, allowed)
+    # What waits for the provider gains nothing from more at once.
+    per_second = 0.0 if batched else _per_second(total, allowed)
     return Estimate(
         expected=expected,
         worst=worst,
         seconds=round(seconds, 1),
         binding_limit=binds,
-        recommended_concurrency=_recommended(per_second * latency, at_once),
+        recommended_concurrency=(
+            work.items if batched else _recommended(per_second * latency, at_once)
+        ),
         input_tokens=total.prompt,
         output_tokens=total.output,
         basis=_basis(work),
         latency=latency,
-        seconds_at_best=_time(total, 0.0, at_once, allowed)[0] + latency,
+        seconds_at_best=(0.0 if batched else _time(total, 0.0, at_once, allowed)[0]) + latency,
         full_concurrency=per_second * latency,
     )
 
@@ -183,6 +194,9 @@ def _per_second(total: _Total, allowed: Allowed) -> float:
 
 def _basis(work: Work) -> str:
     tokens_in = "counted by the provider" if work.tokens_per_byte else "estimated from length"
+    said = f"input {tokens_in}; output as this task type measured before"
     if work.output_tokens is None:
-        return f"input {tokens_in}; output assumed at {OUTPUT_SHARE:.0%} of max_tokens"
-    return f"input {tokens_in}; output as this task type measured before"
+        said = f"input {tokens_in}; output assumed at {OUTPUT_SHARE:.0%} of max_tokens"
+    if work.mode == PROVIDER_BATCH:
+        said += "; at half the price; the provider usually takes under an hour, and up to 24 h"
+    return said

@@ -85,7 +85,7 @@ class PreparedExperiment:
         return experimenting.draw_rows(items, self.items, seed)
 
     def named_source(self, preparation: Preparation) -> str:
-        return f"batch {self.source.name}" if self.source else str(preparation.upload)
+        return str(self.source or preparation.upload)
 
 
 def first_fields(task_type: str = "", source: str = "", n: str = "") -> dict[str, str]:

@@ -82,6 +82,12 @@ class Rates:
         above = self.then.worst(prompt_tokens, output_tokens, cache=cache)
         return above if self.above is not None and prompt_tokens > self.above else plain
 
+    def halved(self) -> "Rates":
+        """What the same tokens cost in a message batch of the provider."""
+        kinds = ("input", "output", "cache_write_5m", "cache_write_1h", "cache_read")
+        half = {kind: -(-getattr(self, kind) // 2) for kind in kinds}
+        return replace(self, **half, then=None if self.then is None else self.then.halved())
+
     def as_json(self) -> dict[str, Any]:
         return asdict(self)
 

@@ -29,6 +29,18 @@ class ItemState(StrEnum):
     CANCELLED = "cancelled"  # a person ended it
 
 
+class SubmissionState(StrEnum):
+    """Where a message batch of the provider stands."""
+
+    PREPARING = "preparing"  # items are put into it
+    READY = "ready"  # waits to be sent
+    SENDING = "sending"  # may have been created: nobody may send it again before that is known
+    WORKING = "working"  # with the provider
+    COLLECTING = "collecting"  # worked through: its results are read
+    ENDED = "ended"  # every request of it ended
+    FAILED = "failed"  # the provider took none of it
+
+
 class Block(StrEnum):
     """Why a running batch stands still until a person acts."""
 
@@ -55,6 +67,7 @@ class Wait(StrEnum):
     WAVE = "wave"
     WORKER = "worker"
     PAUSED_ALL = "paused_all"
+    PROVIDER = "provider"
 
 
 @dataclass(frozen=True)

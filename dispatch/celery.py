@@ -14,6 +14,7 @@ FILES = "files"
 PUMP_SECONDS = 2.0
 TIDY_SECONDS = 60.0
 FILES_SECONDS = 5.0
+SUBMISSIONS_SECONDS = 2.0
 RECURRING_SECONDS = 15.0
 
 
@@ -45,6 +46,7 @@ app.conf.update(
     task_routes={
         "dispatch.tasks.take": {"queue": CALLS},
         "dispatch.intake_tasks.work_through": {"queue": FILES},
+        "dispatch.submission_tasks.work_through": {"queue": FILES},
     },
     worker_direct=True,
     worker_prefetch_multiplier=1,
@@ -69,6 +71,11 @@ app.conf.update(
             "schedule": FILES_SECONDS,
             "options": {"expires": FILES_SECONDS, "queue": FILES},
         },
+        "submissions": {
+            "task": "dispatch.submission_tasks.work_through",
+            "schedule": SUBMISSIONS_SECONDS,
+            "options": {"expires": SUBMISSIONS_SECONDS, "queue": FILES},
+        },
         "recurring": {
             "task": "dispatch.intake_tasks.fire_recurring",
             "schedule": RECURRING_SECONDS,
@@ -79,3 +86,4 @@ app.conf.update(
 )
 app.autodiscover_tasks(["dispatch"])
 app.autodiscover_tasks(["dispatch"], related_name="intake_tasks")
+app.autodiscover_tasks(["dispatch"], related_name="submission_tasks")

@@ -13,6 +13,7 @@ from dispatch.conversations import Conversations
 from dispatch.live import Live
 from dispatch.modes import MODES, RequestMode
 from dispatch.modes.cached import lifetime
+from dispatch.modes.provider_batch import LIFETIME
 from dispatch.modes.queued import Queued
 from dispatch.modes.work import VersionWork
 from dispatch.versions import work_of
@@ -114,7 +115,7 @@ class Contender:
         self.work: VersionWork = work_of(row.version_id)
         self.mode: RequestMode = MODES[row.mode]
         self.group = group_size(row.mode, row.group_size)
-        self.in_flight = live.by_batch[row.id]
+        self.in_flight = (live.submitted if self.mode.submits else live.by_batch)[row.id]
         self.reserved = live.reserved_by_batch[row.id]
         self.taken = 0
         self.waits: str = ""
@@ -128,7 +129,7 @@ class Contender:
         # What a single call writes nobody reads; but it may read what others wrote.
         self.shares = (warm or row.total > self.group) and self.mode.caches(self.work)
         self.cache = self._lifetime(limits) if self.shares or self.mode.converses else ""
-        self.alone = self.shares and not warm
+        self.alone = self.shares and not warm and not self.mode.submits
         self.conversations = Conversations(
             row.id, self.group, row.session_timeout, row.session_tokens, now, self._latency()
         )
@@ -239,6 +240,8 @@ class Contender:
 
     def _lifetime(self, limits: Limits) -> str:
         """How long what is written to the cache should live, by how far apart calls will be."""
+        if self.mode.submits:
+            return LIFETIME
         row = self.row
         looks = row.first_look and not row.looked and self.size < row.total
         gap = self._latency() / max(1, min(self.size, row.total))

@@ -17,6 +17,7 @@ from batchboard.task_file import TaskDefinition
 from dispatch.governor import OVERHEAD_TOKENS
 from dispatch.modes import MODES
 from dispatch.modes.cached import lifetime, minimum_tokens
+from dispatch.modes.provider_batch import LIFETIME
 from dispatch.modes.single import Single
 from dispatch.modes.work import ItemWork, VersionWork
 from dispatch.provider import count_tokens, make_client
@@ -60,6 +61,8 @@ def forecast(
     model = ModelLimit.objects.filter(pk=work.model).first() or ModelLimit(pk=work.model)
     now = timezone.now()
     price = applied(work.model, now)
+    if price is not None and MODES[options.mode].submits:
+        price = price.halved()
     ceiling = limits.configured("budget")
     money = [
         left
@@ -94,8 +97,11 @@ def forecast(
 
 def _cache(work: VersionWork, options: RunOptions, items: int) -> str:
     """How long the shared context would be kept, as admission decides it."""
-    if items <= options.group or not MODES[options.mode].caches(work):
+    mode = MODES[options.mode]
+    if items <= options.group or not mode.caches(work):
         return ""
+    if mode.submits:
+        return LIFETIME
     return lifetime(0.0, looks=options.first_look)
 
 
@@ -110,7 +116,7 @@ def _seen(version: TaskVersion | None, mode: str) -> Measured:
     for row in rows:
         for name in ("items", "bytes", "input_tokens", "output_tokens"):
             setattr(found, name, getattr(found, name) + getattr(row, name))
-        if Mode.PACKED not in {mode, row.mode}:
+        if not {Mode.PACKED, Mode.PROVIDER_BATCH} & {mode, row.mode}:
             found.calls += row.calls
             found.latency_ms += row.latency_ms
     return found

@@ -29,6 +29,7 @@ from dispatch.conversations import Conversation
 from dispatch.deciding import Deciding
 from dispatch.live import Live
 from dispatch.modes.queued import Queued
+from dispatch.submitting import STEP_SECONDS, Request, Submitting
 
 GRANT_SECONDS = 10
 """A grant that its worker did not take by then was lost on the way and counts for nothing."""
@@ -70,9 +71,9 @@ def admit(made: Deciding, targets: Sequence[Target], live: Live, *, granted: boo
     """Let through what fits, and write it down: attempts, item states, waits.
 
     `granted` calls travel to their worker in a message and expire if it is lost; others are begun
-    by the caller at once.
+    by the caller at once, and leave submissions to who grants.
     """
-    round_ = _Round(made, targets, live)
+    round_ = _Round(made, targets, live, submits=granted)
     round_.choose()
     return round_.write(granted=granted)
 
@@ -89,7 +90,9 @@ def fair_room(limits: Limits, live: Live, worker: int, workers: int) -> int:
 class _Round:
     """One round of admission, within one decision."""
 
-    def __init__(self, made: Deciding, targets: Sequence[Target], live: Live) -> None:
+    def __init__(
+        self, made: Deciding, targets: Sequence[Target], live: Live, *, submits: bool
+    ) -> None:
         self.made = made
         self.limits = made.limits
         self.now = made.now
@@ -97,7 +100,12 @@ class _Round:
         self.targets = [target for target in targets if target.room > 0]
         room = sum(target.room for target in self.targets)
         self.free = min(self.limits.cap_in_force - live.slots, room)
-        self.contenders = contenders(live, self.limits, self.now)
+        self.contenders = [
+            one
+            for one in contenders(live, self.limits, self.now)
+            if submits or not one.mode.submits
+        ]
+        self.submitting = Submitting(made, live)
         self.chosen: list[tuple[Call, Conversation | None]] = []
         self.result = Admission()
         self.binds = ""
@@ -124,7 +132,8 @@ class _Round:
             contender.waits = Wait.PAUSED_ALL
             return False
         contender.block = contender.stands_still()
-        if contender.block:
+        if contender.block or contender.mode.submits:
+            self._submit(contender)
             return False
         if self.free <= 0:
             self._no_slot(contender)
@@ -138,6 +147,32 @@ class _Round:
             contender.waits = "" if obstacle is Wait.SLOT else obstacle
             return False
         return self._within_limits(contender, items)
+
+    def _submit(self, contender: Contender) -> None:
+        """Put what the money allows into the batch's submission; it needs neither slot nor
+        tokens of the model's buckets."""
+        if contender.block or not self._may_cost(contender):
+            return
+        price = self._price(contender.work.model)
+        half = None if price is None else price.halved()
+
+        def worst(item: Queued) -> Request:
+            return Request(item, *self._worst(contender, [item], half.rates if half else None))
+
+        def affords(reserved: int) -> bool:
+            affordable = self._affordable(contender, reserved)
+            if affordable:
+                self._hold(reserved)
+            return affordable
+
+        row = None if half is None else _price_row(contender.work.model, half)
+        if self.submitting.fill(contender, row, worst, affords):
+            self.result.retry_after(STEP_SECONDS)
+        if contender.waits or contender.block:
+            return
+        self._nothing_ready(contender)
+        if contender.in_flight:
+            contender.waits = Wait.PROVIDER
 
     def _no_slot(self, contender: Contender) -> None:
         if not contender.in_flight:
@@ -157,10 +192,9 @@ class _Round:
             contender.waits, contender.waits_until = Wait.PROVIDER_PAUSE, buckets.row.paused_until
             self.result.retry_after(buckets.paused_for)
             return False
-        price = self._price(contender.work.model)
-        if price is None and (refusal := self._unpriced(contender)):
-            contender.block = Block.UNPRICED, refusal
+        if not self._may_cost(contender):
             return False
+        price = self._price(contender.work.model)
         need = contender.need(items)
         short = buckets.short_of(need)
         if short is not None:
@@ -186,6 +220,12 @@ class _Round:
         price = self._price(model)
         return None if price is None else _price_row(model, price)
 
+    def _may_cost(self, contender: Contender) -> bool:
+        """Whether its model has a price, or it may run without one; else it stands still."""
+        if self._price(contender.work.model) is None and (refusal := self._unpriced(contender)):
+            contender.block = Block.UNPRICED, refusal
+        return contender.block is None
+
     def _unpriced(self, contender: Contender) -> str:
         row = contender.row
         return why_not(
@@ -196,16 +236,23 @@ class _Round:
             ceiling=self.money,
         )
 
-    def _call(
-        self, contender: Contender, items: Sequence[Queued], need: Need, rates: Rates | None
-    ) -> Call:
-        work, row = contender.work, contender.row
-        max_tokens = contender.mode.max_tokens(work, len(items))
+    def _worst(
+        self, contender: Contender, items: Sequence[Queued], rates: Rates | None
+    ) -> tuple[int, int]:
+        """The output tokens that a request for `items` may take, and the units that it costs at
+        the most."""
+        max_tokens = contender.mode.max_tokens(contender.work, len(items))
         if items[0].widened:
             max_tokens *= 2
         max_tokens = min(MAX_TOKENS, max_tokens)
         bound = contender.bound(items) + OVERHEAD_TOKENS
-        reserved = rates.worst(bound, max_tokens, cache=contender.cache) if rates else 0
+        return max_tokens, rates.worst(bound, max_tokens, cache=contender.cache) if rates else 0
+
+    def _call(
+        self, contender: Contender, items: Sequence[Queued], need: Need, rates: Rates | None
+    ) -> Call:
+        work, row = contender.work, contender.row
+        max_tokens, reserved = self._worst(contender, items, rates)
         shares = share_out(reserved, [item.prompt_bytes + max_tokens for item in items])
         return Call(
             number=0,
@@ -258,16 +305,20 @@ class _Round:
         if going_on is not None:
             call.context_bytes, call.last = going_on.bytes, going_on.last
         contender.take(len(call.parts), call.reserved)
-        self.live.reserved += call.reserved
+        self._hold(call.reserved)
         self.live.by_work[contender.work_key] += 1
-        if self.money is not None:
-            self.money -= call.reserved
         self.free -= 1
         next(target for target in self.targets if target.worker == call.worker).room -= 1
         self.chosen.append((call, going_on))
 
+    def _hold(self, reserved: int) -> None:
+        self.live.reserved += reserved
+        if self.money is not None:
+            self.money -= reserved
+
     def write(self, *, granted: bool) -> Admission:
         """Write the round down: one statement for each table."""
+        self.submitting.write()
         if self.chosen:
             self._write_attempts(granted)
         self._write_batches()

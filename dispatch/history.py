@@ -6,6 +6,7 @@ a plot, and nowhere else.
 
 import logging
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 from django.db import DatabaseError, transaction
 from django.db.models import Q
@@ -24,8 +25,15 @@ ENDED = (
     " SUM(COALESCE(input_tokens, 0) + COALESCE(cache_write_5m_tokens, 0)"
     " + COALESCE(cache_write_1h_tokens, 0)), SUM(COALESCE(output_tokens, 0)),"
     " SUM(COALESCE(cost, 0)) FROM batchboard_attempt"
-    " WHERE id >= %s AND ended_at > %s AND ended_at <= %s AND started_at IS NOT NULL GROUP BY model"
+    " WHERE id >= %s AND ended_at > %s AND ended_at <= %s AND started_at IS NOT NULL"
+    " AND submission_id IS NULL GROUP BY model"
 )
+SUBMITTED = (
+    "SELECT model, 0, 0, 0, 0, SUM(COALESCE(cost, 0)) FROM batchboard_attempt"
+    " WHERE submission_id IS NOT NULL AND ended_at > %s AND ended_at <= %s GROUP BY model"
+)
+"""What ended in message batches costs money, and counts against no limit per minute."""
+
 COLUMNS = (
     "seconds", "at", "model", "in_flight", "cap", "requests", "limited", "input_tokens",
     "output_tokens", "spend",
@@ -52,6 +60,7 @@ def _write(limits: Limits, in_flight: int, since: datetime, now: datetime) -> No
     # What ended since was live at the sample before, or is younger: so it is not older than the
     # oldest that was live then, and few rows are read however long the ledger is.
     ended = rows.execute(ENDED, [limits.sampled_from, since, now])
+    ended = _merged(ended + rows.execute(SUBMITTED, [since, now]))
     counts: list[tuple[object, ...]] = [("", in_flight, limits.cap_in_force, 0, 0, 0, 0, 0)]
     counts += [(model, 0, 0, *(int(number) for number in sums)) for model, *sums in ended]
     values = [
@@ -63,6 +72,15 @@ def _write(limits: Limits, in_flight: int, since: datetime, now: datetime) -> No
         for seconds, kept in KEPT.items():
             old |= Q(seconds=seconds, at__lt=now - kept)
         Sample.objects.filter(old).delete()
+
+
+def _merged(found: list[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
+    """One row for each model: no statement may write a sample twice."""
+    by_model: dict[str, tuple[Any, ...]] = {}
+    for model, *sums in found:
+        before = by_model.get(model, (0,) * len(sums))
+        by_model[model] = tuple(a + b for a, b in zip(before, sums, strict=True))
+    return [(model, *sums) for model, sums in by_model.items()]
 
 
 def _begin(now: datetime, seconds: int) -> datetime:

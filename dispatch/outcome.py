@@ -21,6 +21,7 @@ class Outcome(StrEnum):
     UNAUTHORISED = "unauthorised"  # 401, 403, or a model that the key may not use
     SPEND_CAP = "spend_cap"  # 402, or the provider's spend limit
     LOST = "lost"  # its worker died, or was cut off from the database
+    EXPIRED = "expired"  # the provider's time for its message batch was over
     CANCELLED = "cancelled"  # a person ended the batch
     UNKNOWN = "unknown"  # anything else
 
@@ -95,6 +96,12 @@ ROUTES: Mapping[Outcome, Route] = {
         "Its worker died; the item waits again.",
         times=20,
         share=frozenset({Outcome.LOST}),
+    ),
+    Outcome.EXPIRED: Route(
+        Action.WAIT,
+        "The provider did not get to it in time; the item waits for another message batch.",
+        times=3,
+        share=frozenset({Outcome.EXPIRED}),
     ),
     Outcome.CANCELLED: Route(Action.CANCEL, "A person cancelled the batch."),
     Outcome.UNKNOWN: Route(Action.BURY, "Nobody knows what this means; a person should look."),

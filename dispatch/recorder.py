@@ -49,6 +49,10 @@ SPEND = (
     " ON CONFLICT (month) DO UPDATE SET known = batchboard_spend.known + excluded.known,"
     " unknown = batchboard_spend.unknown + excluded.unknown"
 )
+SETTLED = (
+    "UPDATE batchboard_submission SET unsettled = unsettled - %s, reserved = reserved - %s"
+    " WHERE id = %s AND owner = %s RETURNING id"
+)
 WARM = (
     "INSERT INTO batchboard_warmcache (version_id, mode, salt, warm_until) VALUES (%s, %s, %s, %s)"
     " ON CONFLICT (version_id, mode, salt) DO UPDATE SET warm_until = excluded.warm_until"
@@ -135,22 +139,46 @@ def settle(worker: int, events: Sequence[Finished | Began], *, admits: bool) -> 
         for event in events:
             if isinstance(event, Began):
                 _warm(event.call, made.now)
-        ended = _end_attempts([part for one in finished for part in _parts(one)], worker, made.now)
+        parts = [part for one in finished for part in _parts(one)]
+        ended = _end_attempts(parts, "t.worker_id = %s", worker, made.now)
         live = count_live(made.limits)
         if ended:
-            touched = _settle(ended, made, live.slots)
+            touched = _settle(ended, made)
+            _settle_limits(_calls(ended), made, live.slots)
         admission = governor.Admission()
         if admits:
             adaptive.grow(made.limits, live.slots + len(_calls(ended)))
             room = governor.fair_room(made.limits, live, worker, alive)
             admission = governor.admit(made, [governor.Target(worker, room)], live, granted=False)
+    _tell(ended, touched)
+    return admission
+
+
+def settle_submission(submission: int, owner: str, finished: Sequence[Finished]) -> None:
+    """Record how requests of a submission ended; what was settled before counts no more.
+
+    Nothing of it was taken from the token buckets, so nothing is given back. Raises Fenced,
+    recording nothing, where `owner` no longer holds the submission.
+    """
+    touched: list[tuple[str, str, bool]] = []
+    with deciding() as made:
+        parts = [part for one in finished for part in _parts(one)]
+        ended = _end_attempts(parts, "t.submission_id = %s", submission, made.now)
+        held = sum(part.part.reserved for part in ended)
+        if not rows.execute(SETTLED, [len(ended), held, submission, owner]):
+            raise Fenced
+        if ended:
+            touched = _settle(ended, made)
+    _tell(ended, touched)
+
+
+def _tell(ended: list[Ended], touched: list[tuple[str, str, bool]]) -> None:
     for one in ended:
         _log(one)
     for public_id, state, full in touched:
         signals.announce_batch(public_id)
         if full and state in UNFINISHED_BATCH:
             Batch.objects.get(public_id=public_id).finish()
-    return admission
 
 
 def _parts(finished: Finished) -> list[Ended]:
@@ -180,8 +208,8 @@ def _parts(finished: Finished) -> list[Ended]:
     ]
 
 
-def _end_attempts(parts: list[Ended], worker: int, now: datetime) -> list[Ended]:
-    """End the attempts that are still live and still this worker's; returns those that were."""
+def _end_attempts(parts: list[Ended], whose: str, holder: int, now: datetime) -> list[Ended]:
+    """End the attempts that have not ended and are still the holder's; returns those that were."""
     parts = list({part.part.attempt: part for part in parts}.values())
     values = []
     for part in parts:
@@ -195,24 +223,23 @@ def _end_attempts(parts: list[Ended], worker: int, now: datetime) -> list[Ended]
              _storable(reply.request_id[:100]), *tokens, part.cost, part.latency_ms,
              part.finished.started_at, now)
         )  # fmt: skip
-    mine = "t.ended_at IS NULL AND t.worker_id = %s"
+    mine = f"t.ended_at IS NULL AND {whose}"
     counted = {
         attempt
         for (attempt,) in rows.update_rows(
-            "batchboard_attempt", ATTEMPT, values, where=mine, params=[worker], returning="id"
+            "batchboard_attempt", ATTEMPT, values, where=mine, params=[holder], returning="id"
         )
     }
     return [part for part in parts if part.part.attempt in counted]
 
 
-def _settle(ended: list[Ended], made: Deciding, in_flight: int) -> list[tuple[str, str, bool]]:
+def _settle(ended: list[Ended], made: Deciding) -> list[tuple[str, str, bool]]:
     """Everything that follows from attempts that ended; returns the batches that they changed."""
     _route(ended)
     _store_answers(ended)
     _move_items(ended, made.now)
     changed = _count(ended, made.now)
     LedgerDay.objects.add([part.line for part in ended], made.now)
-    _settle_limits(_calls(ended), made, in_flight)
     _converse(ended, made.now)
     _measure(ended)
     _block(ended)
@@ -372,10 +399,9 @@ def _converse(ended: list[Ended], now: datetime) -> None:
 
 def _block(ended: list[Ended]) -> None:
     """Stop batches whose call was refused for a reason that every further call would share."""
-    for part in ended:
-        if part.decision.action is Action.BLOCK:
-            reason = BLOCKS[part.reply.outcome]
-            Batch.objects.get(pk=part.batch).block(reason, part.problem)
+    refused = {part.batch: part for part in ended if part.decision.action is Action.BLOCK}
+    for part in refused.values():
+        Batch.objects.get(pk=part.batch).block(BLOCKS[part.reply.outcome], part.problem)
 
 
 def _log(part: Ended) -> None:

@@ -101,11 +101,11 @@ def _end_leases_of_the_dead(now: datetime) -> None:
     """On this machine a process that is gone needs no waiting for its lease."""
     mine = Worker.objects.filter(fenced=False, host=socket.gethostname(), lease_until__gt=now)
     for worker in mine:
-        if not _is_alive(worker.pid):
+        if not is_alive(worker.pid):
             Worker.objects.filter(pk=worker.pk, fenced=False).update(lease_until=now)
 
 
-def _is_alive(pid: int) -> bool:
+def is_alive(pid: int) -> bool:
     try:
         os.kill(pid, 0)
     except ProcessLookupError:

@@ -11,6 +11,7 @@ from kombu.exceptions import OperationalError
 from batchboard import rows
 from batchboard.models import Batch, Tally
 from dispatch import pump as pumping
+from dispatch import submission_tasks
 from dispatch.celery import CALLS, app
 from dispatch.runner import Runner
 
@@ -42,6 +43,7 @@ def pump() -> None:
         take.apply_async((grant.number,), **_to(grant.node))
     for node in pumped.nodes:
         ping.apply_async(**_to(node))
+    submission_tasks.nudge_if_due()
     wait = pumped.retry_in
     if wait is not None and wait < LONGEST_WAIT_SECONDS:
         pump.apply_async(countdown=max(SHORTEST_WAIT_SECONDS, wait), expires=wait + 2)

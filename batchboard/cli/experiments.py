@@ -52,7 +52,7 @@ def run(options: Options) -> int:
         arms,
         seed=seed,
         budget=options["budget"],
-        source="standard input" if options["items"] == "-" else options["items"],
+        source="standard input" if options["items"] == "-" else Path(options["items"]).name,
         name=options["name"],
         sample_size=options["sample"],
     )

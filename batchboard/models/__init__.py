@@ -29,6 +29,7 @@ from batchboard.models.review import Review, ReviewState, SampledItem, Verdict
 from batchboard.models.sample import Sample
 from batchboard.models.session import Session
 from batchboard.models.sign_in_tries import SignInTries
+from batchboard.models.submission import Submission
 from batchboard.models.tally import Tally
 from batchboard.models.task_type import TaskType, TaskVersion, VersionConflict
 from batchboard.models.upload import Upload, UploadChunk, UploadState, UploadTooLarge
@@ -71,6 +72,7 @@ __all__ = [
     "SignInTries",
     "Spend",
     "StoredPrice",
+    "Submission",
     "Tally",
     "TaskType",
     "TaskVersion",

@@ -44,6 +44,11 @@ class Price(models.Model):
 
 class AttemptQuerySet(models.QuerySet["Attempt"]):
     def live(self) -> "AttemptQuerySet":
+        """Calls of our own: let through, and not ended."""
+        return self.filter(ended_at__isnull=True, submission__isnull=True)
+
+    def unended(self) -> "AttemptQuerySet":
+        """Those in flight and those that are with the provider in a message batch."""
         return self.filter(ended_at__isnull=True)
 
     def ended(self) -> "AttemptQuerySet":
@@ -58,9 +63,10 @@ class Attempt(models.Model):
     """One try at one item: granted, then started, then ended with one of a closed set of outcomes.
 
     A slot of the cap is a live attempt (`ended_at` null) with `slot` 1; when several items share a
-    call, only the first of them carries the slot. `cost` is null where it is unknown, and the
-    reservation then stays as its upper bound. Without a `price` it ran unpriced: nothing could be
-    reserved, and an unknown cost has no bound.
+    call, only the first of them carries the slot. Attempts of a `submission` take none and are
+    not among the live ones, so that a hundred thousand of them cost a decision nothing. `cost` is
+    null where it is unknown, and the reservation then stays as its upper bound. Without a `price`
+    it ran unpriced: nothing could be reserved, and an unknown cost has no bound.
     """
 
     item = models.ForeignKey("Item", models.CASCADE, related_name="attempts")
@@ -74,6 +80,9 @@ class Attempt(models.Model):
     grant = models.PositiveBigIntegerField(null=True)
     session = models.ForeignKey(
         "Session", models.SET_NULL, null=True, related_name="turns", db_index=False
+    )
+    submission = models.ForeignKey(
+        "Submission", models.CASCADE, null=True, related_name="attempts", db_index=False
     )
     prime = models.BooleanField(default=False, help_text="Others wait for its answer to begin.")
     cache = models.CharField(max_length=2, blank=True, help_text="How long what it writes lives.")
@@ -107,13 +116,27 @@ class Attempt(models.Model):
             )
         ]
         indexes = [
-            models.Index(fields=["id"], condition=Q(ended_at__isnull=True), name="attempt_live"),
+            models.Index(
+                fields=["id"],
+                condition=Q(ended_at__isnull=True, submission__isnull=True),
+                name="attempt_live",
+            ),
+            models.Index(
+                fields=["submission", "id"],
+                condition=Q(ended_at__isnull=True, submission__isnull=False),
+                name="attempt_submitted",
+            ),
+            models.Index(
+                fields=["ended_at"],
+                condition=Q(submission__isnull=False),
+                name="attempt_submitted_by_end",
+            ),
             models.Index(fields=["batch", "ended_at"], name="attempt_by_end"),
             models.Index(
                 fields=["session"], condition=Q(session__isnull=False), name="attempt_of_session"
             ),
             models.Index(
-                fields=["batch", "outcome"],
+                fields=["batch", "outcome", "ended_at"],
                 condition=Q(ended_at__isnull=False) & ~Q(outcome="ok"),
                 name="attempt_failed",
             ),

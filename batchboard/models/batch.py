@@ -44,6 +44,7 @@ class Mode(models.TextChoices):
     CACHED = "cached", "a call per item, the shared context cached"
     SESSION = "session", "one conversation works through several items in turn"
     PACKED = "packed", "several items in one call"
+    PROVIDER_BATCH = "provider_batch", "the provider's own batches: half price, up to 24 h"
 
 
 GROUP_SIZES = {Mode.SESSION: 8, Mode.PACKED: 5}
@@ -291,13 +292,17 @@ class Batch(Arriving, Lifecycle, Reviewing, Changing, RunColumns):
 
     @property
     def live_items(self) -> int:
-        """Items with a live attempt, counted."""
-        return self.attempts.live().count()
+        """Items with an attempt that has not ended, counted."""
+        if self.mode != Mode.PROVIDER_BATCH:
+            return self.attempts.live().count()
+        return int(self.submissions.open().aggregate(n=models.Sum("unsettled"))["n"] or 0)
 
     @property
     def reserved(self) -> Decimal:
         """Money held for attempts that are live or whose cost is unknown."""
-        held = self.attempts.live().aggregate(held=models.Sum("reserved"))["held"] or Decimal(0)
+        held = Decimal(0)
+        for holding in (self.attempts.live(), self.submissions.open()):
+            held += holding.aggregate(held=models.Sum("reserved"))["held"] or 0
         return Decimal(held + self.unknown_cost)
 
 

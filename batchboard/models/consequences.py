@@ -8,6 +8,7 @@ from django.db.models import Sum
 from batchboard.models.attempt import Attempt
 from batchboard.models.limits import Limits
 from batchboard.models.starving import starves
+from batchboard.models.submission import Submission
 from batchboard.models.user import User
 from batchboard.money import ZERO
 from batchboard.roles import Role
@@ -31,8 +32,12 @@ def _money(limits: Limits, values: dict[str, Any], now: datetime) -> str:
     if ceiling is None or unchanged:
         return ""
     asked = Limits(budget_period=period)
-    held = Attempt.objects.live().filter(pk__gte=limits.oldest_live)
-    taken = asked.spent(now) + (held.aggregate(sum=Sum("reserved"))["sum"] or ZERO)
+    taken = asked.spent(now)
+    for held in (
+        Attempt.objects.live().filter(pk__gte=limits.oldest_live),
+        Submission.objects.open(),
+    ):
+        taken += held.aggregate(sum=Sum("reserved"))["sum"] or ZERO
     if ceiling > taken:
         return ""
     when = "this month" if period == "month" else "in all"

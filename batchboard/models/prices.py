@@ -30,6 +30,10 @@ class Applied:
     rates: Rates
     source: str
 
+    def halved(self) -> "Applied":
+        """What holds in a message batch of the provider."""
+        return Applied(self.rates.halved(), f"{self.source}, half of it in message batches")
+
 
 class PriceNotPossible(ValueError):
     """A price that cannot be entered; `field` names the value at fault."""

@@ -102,7 +102,7 @@ def _workers(environment: dict[str, str], logs: Path) -> list[Child]:
 
     beat = Child("beat", [*celery, "beat", *level, "--pidfile="], environment, logs)
     calls = [worker(f"calls{n}", "calls", 2) for n in range(1, workers_wanted() + 1)]
-    return [worker("control", "control", 1), worker("files", "files", 1), beat, *calls]
+    return [worker("control", "control", 1), worker("files", "files", 2), beat, *calls]
 
 
 def _web(port: int, url: str, environment: dict[str, str], logs: Path) -> Child:

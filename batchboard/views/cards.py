@@ -9,12 +9,13 @@ from functools import cached_property
 from django.db.models import Max
 from django.urls import reverse
 
-from batchboard.models import Attempt, Batch, Event, Limits
+from batchboard.models import Attempt, Batch, Event, Limits, Mode, Submission
 from batchboard.states import BATCH_MOVES, UNFINISHED_BATCH, BatchState
 from batchboard.views.actions import Action, action
 from batchboard.views.progress import Progress, cells_of, progress
 from batchboard.views.reasons import HELP, Reason, reason
 from batchboard.views.review_progress import ReviewProgress, review_progress
+from batchboard.views.submitted import submitted
 
 WITHOUT_BAR = {BatchState.DRAFT, BatchState.APPROVED, BatchState.RELEASED}
 
@@ -92,6 +93,14 @@ class Card:
 
 
 def live_items(limits: Limits) -> dict[int, int]:
+    """Items with an attempt that has not ended, by batch: in a call, or with the provider."""
+    found = Counter(items_in_calls(limits))
+    for submission in Submission.objects.open():
+        found[submission.batch_id] += submission.unsettled
+    return found
+
+
+def items_in_calls(limits: Limits) -> dict[int, int]:
     """Items with a live attempt, by batch. Counted here: live attempts are few and the index of
     them finds them, while a GROUP BY would have the database walk over all that ever ended."""
     live = Attempt.objects.live().filter(pk__gte=limits.oldest_live).order_by()
@@ -110,6 +119,14 @@ def cards(
     cells = cells_of(b for b in batches if b.state not in WITHOUT_BAR)
     paused = _paused_at([b.pk for b in batches if b.state == BatchState.PAUSED])
     reviews = review_progress([b.pk for b in batches if b.state == BatchState.REVIEW])
+    with_provider = submitted(
+        [
+            b.pk
+            for b in batches
+            if b.mode == Mode.PROVIDER_BATCH
+            and b.state in UNFINISHED_BATCH | {BatchState.CANCELLED}
+        ]
+    )
     found = {}
     for batch in batches:
         running = live.get(batch.pk, 0)
@@ -118,7 +135,7 @@ def cards(
         found[batch.pk] = Card(
             batch=batch,
             in_flight=running,
-            at_most=min(batch.concurrency or limits.cap, limits.cap),
+            at_most=_at_most(batch, limits),
             progress=bar,
             reason=reason(
                 batch,
@@ -126,12 +143,20 @@ def cards(
                 workers=workers,
                 paused_at=paused.get(batch.pk),
                 review=reviews.get(batch.pk),
+                submitted=with_provider.get(batch.pk),
             ),
             action=action(batch, reviews.get(batch.pk, ReviewProgress())),
             seconds_left=left,
             seconds_passed=passed,
         )
     return found
+
+
+def _at_most(batch: Batch, limits: Limits) -> int:
+    """How many may be under way at once; the cap holds for calls alone."""
+    if batch.mode == Mode.PROVIDER_BATCH:
+        return batch.concurrency or batch.total
+    return min(batch.concurrency or limits.cap, limits.cap)
 
 
 def _times(batch: Batch, now: datetime) -> tuple[float | None, float | None]:

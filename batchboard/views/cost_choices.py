@@ -242,7 +242,7 @@ def _by_experiment(tried: Sequence[Tried]) -> list[Choice]:
         Choice(
             f"experiment:{one.public_id}",
             "Experiments",
-            f"{visible(one.name)}, {one.started_at:%b} {one.started_at.day}",
+            f"{visible(one.name)}, {one.started_at.astimezone(UTC):%H:%M} UTC",
             Past(),
             Past(),
             "",

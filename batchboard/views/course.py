@@ -26,7 +26,10 @@ SELECT latency_ms / %s, COUNT(*) FROM batchboard_attempt
 WHERE batch_id = %s AND ended_at > %s AND ended_at <= %s AND latency_ms IS NOT NULL
 GROUP BY 1
 """
-LIVE = "SELECT started_at FROM batchboard_attempt WHERE batch_id = %s AND ended_at IS NULL"
+LIVE = (
+    "SELECT started_at FROM batchboard_attempt"
+    " WHERE batch_id = %s AND ended_at IS NULL AND submission_id IS NULL"
+)
 
 
 def course_of(batch: Batch, now: datetime) -> Course:

@@ -112,12 +112,12 @@ def experiment(request: HttpRequest, public_id: str) -> HttpResponse:
 
 @require_POST
 def experiment_run(request: HttpRequest, public_id: str) -> HttpResponse:
-    return _act(request, _find(public_id), "start")
+    return _act(request, public_id, "start")
 
 
 @require_POST
 def experiment_cancellation(request: HttpRequest, public_id: str) -> HttpResponse:
-    return _act(request, _find(public_id), "cancel")
+    return _act(request, public_id, "cancel")
 
 
 def _find(public_id: str) -> Experiment:
@@ -155,7 +155,8 @@ def _cards(found: Experiment) -> list[tuple[ExperimentArm, Card]]:
 
 
 @operators_only("start and cancel experiments")
-def _act(request: HttpRequest, found: Experiment, verb: str) -> HttpResponse:
+def _act(request: HttpRequest, public_id: str, verb: str) -> HttpResponse:
+    found = _find(public_id)
     try:
         getattr(found, verb)(by=request.user)
     except MoveRefused as refusal:

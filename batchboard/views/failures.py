@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from django.db.models import Count
+from django.db.models import Count, Min
 
 from batchboard.models import Batch
 from dispatch.outcome import ROUTES, Action, Outcome
@@ -21,6 +21,7 @@ NAMES = {
     Outcome.UNAUTHORISED: "key refused",
     Outcome.SPEND_CAP: "provider's spend limit",
     Outcome.LOST: "worker lost",
+    Outcome.EXPIRED: "expired with the provider",
     Outcome.CANCELLED: "cancelled",
     Outcome.UNKNOWN: "unknown",
 }
@@ -48,11 +49,12 @@ class Failure:
 
 
 def failures(batch: Batch) -> list[Failure]:
-    """By outcome, those that killed items first."""
+    """By outcome, in the order in which they first came: on a page that is open, a new one moves
+    none that is read."""
     dead = dict(batch.items.dead().order_by().values_list("outcome").annotate(n=Count("id")))
-    rows = batch.attempts.failed().order_by().values_list("outcome").annotate(n=Count("id"))
-    found = [_failure(outcome, attempts, dead.get(outcome, 0)) for outcome, attempts in rows]
-    return sorted(found, key=lambda failure: (-failure.dead, -failure.attempts))
+    by_outcome = batch.attempts.failed().order_by().values_list("outcome")
+    rows = by_outcome.annotate(n=Count("id"), first=Min("ended_at")).order_by("first", "outcome")
+    return [_failure(outcome, attempts, dead.get(outcome, 0)) for outcome, attempts, _ in rows]
 
 
 def said(outcome: str) -> str:

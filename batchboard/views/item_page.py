@@ -62,7 +62,7 @@ def item_page(batch: Batch, asked: Asked) -> ItemPage:
 
 def _rows(items: list[Item]) -> list[Row]:
     tries: dict[int, list[Attempt]] = defaultdict(list)
-    columns = ("item_id", "outcome", "granted_at", "started_at", "ended_at")
+    columns = ("item_id", "outcome", "granted_at", "started_at", "ended_at", "submission_id")
     for attempt in Attempt.objects.filter(item__in=items).only(*columns).order_by("id"):
         tries[attempt.item_id].append(attempt)
     return [_row(item, tries[item.pk]) for item in items]
@@ -91,6 +91,7 @@ def _last(item: Item, failed: list[str], live: Attempt | None) -> str:
         return f"ok{after}{wrote}"
     if live is not None:
         began = "call in flight" if live.started_at else "on its way to a worker"
+        began = "with the provider" if live.submission_id else began
         return f"{began}, after {said(failed[-1])}" if failed else began
     if item.outcome:
         return f"{said(item.outcome)}: {item.problem}" if item.problem else said(item.outcome)

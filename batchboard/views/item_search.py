@@ -3,7 +3,7 @@
 from django.db import connection
 from django.db.models import Q
 
-from batchboard.models import Batch, Item
+from batchboard.models import Batch, Item, Mode
 from batchboard.models.item import ItemQuerySet
 from batchboard.states import ItemState
 from batchboard.views.asked import Asked
@@ -69,9 +69,10 @@ def number_of(items: ItemQuerySet) -> int:
 
 def _in_state(batch: Batch, asked: Asked) -> ItemQuerySet:
     items = Item.objects.filter(batch=batch)
-    if asked.state == ItemState.RUNNING:
+    if asked.state == ItemState.RUNNING and batch.mode != Mode.PROVIDER_BATCH:
         # Few items run at once, and their live attempts name them; without the batch in its
         # conditions, the search cannot be led along the index of all of the batch's positions.
+        # What is with the provider may be most of the batch: there the search finds it soon.
         running = list(batch.attempts.live().values_list("item_id", flat=True))
         items = Item.objects.filter(pk__in=running)
     return items.filter(state=asked.state) if asked.state else items

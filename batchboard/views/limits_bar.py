@@ -9,7 +9,7 @@ from decimal import Decimal
 from django.db.models import Sum
 
 from batchboard import rows
-from batchboard.models import Attempt, Limits, ModelLimit, Worker
+from batchboard.models import Attempt, Limits, ModelLimit, Submission, Worker
 from batchboard.models.limit_settings import RATES
 from batchboard.views.limits_use import used_last_minute
 from dispatch import pump
@@ -98,12 +98,13 @@ class LimitsBar:
 
 
 def limits_bar(limits: Limits, workers: Sequence[Worker], now: datetime) -> LimitsBar:
-    """Six queries, each over few rows however long the ledger is."""
+    """Eight queries, each over few rows however long the ledger is."""
     held = (
         Attempt.objects.live()
         .filter(pk__gte=limits.oldest_live)
         .aggregate(slots=Sum("slot"), reserved=Sum("reserved"))
     )
+    submitted = Submission.objects.open().aggregate(reserved=Sum("reserved"))
     model, rates = _busiest(limits, now)
     return LimitsBar(
         limits=limits,
@@ -112,7 +113,7 @@ def limits_bar(limits: Limits, workers: Sequence[Worker], now: datetime) -> Limi
         rates=rates,
         spent=limits.spent(now),
         ceiling=limits.configured("budget"),
-        reserved=held["reserved"] or Decimal(0),
+        reserved=(held["reserved"] or Decimal(0)) + (submitted["reserved"] or Decimal(0)),
         workers=len(workers),
         heard_at=max((worker.consumed_at for worker in workers), default=None),
     )

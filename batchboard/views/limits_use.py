@@ -34,7 +34,10 @@ def used_last_minute(limits: Limits, now: datetime) -> dict[str, dict[str, float
 def _ended_since(limits: Limits, since: datetime) -> QuerySet[Attempt, tuple[Any, ...]]:
     # None of them is older than the oldest that was live at the newest sample.
     young = Attempt.objects.filter(
-        pk__gte=limits.sampled_from, ended_at__gt=since, started_at__isnull=False
+        pk__gte=limits.sampled_from,
+        ended_at__gt=since,
+        started_at__isnull=False,
+        submission__isnull=True,
     )
     tokens = ("input_tokens", "cache_write_5m_tokens", "cache_write_1h_tokens")
     taken = [Coalesce(F(column), 0) for column in tokens]

@@ -15,6 +15,7 @@ from batchboard import advice, template
 from batchboard.models import (
     Batch,
     Limits,
+    Mode,
     Preparation,
     PreparationKind,
     PreparationState,
@@ -229,7 +230,8 @@ def page(
     }
     if estimate is not None:
         most = max(2, min(limits.cap, prepared.rows), n)
-        context["plot"] = finish_plot(estimate, prepared.rows, n, most)
+        if prepared.options.mode != Mode.PROVIDER_BATCH:
+            context["plot"] = finish_plot(estimate, prepared.rows, n, most)
         if estimate.expected is not None:
             context["per_task"] = estimate.expected / prepared.rows
     return context

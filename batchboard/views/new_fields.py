@@ -17,6 +17,12 @@ MODES = (
     (Mode.CACHED, "cached", "A call per item; the shared context is cached and paid for once."),
     (Mode.SESSION, "session", "One conversation works through several items in turn."),
     (Mode.PACKED, "packed", "Several items in one call. Accuracy falls as more share it."),
+    (
+        Mode.PROVIDER_BATCH,
+        "provider batch",
+        "The provider works through all of them in its own time: half the price, usually under an"
+        " hour, up to 24 h.",
+    ),
 )
 GROUPS = {
     Mode.SESSION: ("Items in a session, S", "After so many a new conversation starts"),
@@ -71,7 +77,7 @@ def fields(prepared: Prepared, estimate: Estimate | None, limits: Limits) -> dic
     found = [
         _concurrency(prepared, estimate, limits),
         _budget(estimate),
-        _timeout(estimate),
+        _timeout(prepared, estimate),
         _deadline(prepared, limits),
         *_grouping(prepared),
         Field("name", "Name", hint="Suggested from the task type and the date"),
@@ -108,6 +114,11 @@ def _concurrency(prepared: Prepared, estimate: Estimate | None, limits: Limits) 
         hint="Empty: as many as the cap",
         numeric=True,
     )
+    if prepared.options.mode == Mode.PROVIDER_BATCH:
+        found.label, found.unit = "Requests at once, N", "with the provider"
+        found.placeholder = "all"
+        found.hint = "Empty: all of them are sent together"
+        return found
     if estimate is None:
         return found
     most = min(limits.cap, prepared.rows)
@@ -137,9 +148,11 @@ def _budget(estimate: Estimate | None) -> Field:
     return Field("budget", "Budget", placeholder="none", unit="$", hint=hint, actions=actions)
 
 
-def _timeout(estimate: Estimate | None) -> Field:
+def _timeout(prepared: Prepared, estimate: Estimate | None) -> Field:
     hint = "For one call"
-    if estimate is not None:
+    if prepared.options.mode == Mode.PROVIDER_BATCH:
+        hint = "Does not apply: the provider takes up to 24 h"
+    elif estimate is not None:
         hint = f"One call takes about {span(estimate.latency)}"
     return Field("item_timeout", "Item timeout", placeholder="120 s", hint=hint)
 

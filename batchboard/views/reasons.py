@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from datetime import datetime
 
-from batchboard.models import Batch
+from batchboard.models import Batch, Mode
 from batchboard.states import OPEN_BATCH, BatchState, Block, Wait
 from batchboard.views.review_progress import ReviewProgress
 
@@ -51,6 +51,7 @@ WAITS = {
     Wait.WAVE: "Waits for the rest of its wave",
     Wait.WORKER: "Waits for a worker",
     Wait.PAUSED_ALL: "Waits: everything is paused",
+    Wait.PROVIDER: "With the provider",
 }
 
 
@@ -61,19 +62,21 @@ def reason(
     workers: int,
     paused_at: datetime | None = None,
     review: ReviewProgress | None = None,
+    submitted: Reason | None = None,
 ) -> Reason | None:
-    """Why `batch` does not move, or None where it does or has ended."""
+    """Why `batch` does not move, or None where it does or has ended. `submitted` says where its
+    message batches stand."""
     if batch.state in OPEN_BATCH | {BatchState.PAUSED} and batch.blocked:
         return Reason("person", "alert", f"Blocked: {BLOCKED.get(Block(batch.blocked), '')}")
     if batch.state == BatchState.PAUSED:
         return _paused(batch, paused_at)
     if batch.state in OPEN_BATCH:
-        return _waiting(batch, now, workers)
+        return submitted or _waiting(batch, now, workers)
     if batch.state == BatchState.REVIEW:
         return _review(review or ReviewProgress(), batch)
     if batch.state == BatchState.DRAFT and 0 < batch.total < SMALL_BATCH:
         return Reason("wait", "scales", f"Under {SMALL_BATCH} items: batching gains little")
-    return None
+    return submitted
 
 
 def _paused(batch: Batch, paused_at: datetime | None) -> Reason:
@@ -82,7 +85,7 @@ def _paused(batch: Batch, paused_at: datetime | None) -> Reason:
 
 
 def _waiting(batch: Batch, now: datetime, workers: int) -> Reason | None:
-    if not workers or batch.waits_for == Wait.WORKER:
+    if batch.mode != Mode.PROVIDER_BATCH and (not workers or batch.waits_for == Wait.WORKER):
         return Reason("hold", "clock", "Waits for a worker: none takes work")
     until = batch.waits_until if batch.waits_until and batch.waits_until > now else None
     if batch.waits_for == Wait.PROVIDER_PAUSE:

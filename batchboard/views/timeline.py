@@ -106,17 +106,26 @@ def _newest(batch: Batch) -> list[Attempt]:
     """Found by their ends alone, then read: the other way round the database would read every
     attempt before it sorts them."""
     tries = batch.attempts.order_by()
-    found = list(tries.live().values_list("pk", flat=True)[:BARS])
+    found = list(tries.unended().values_list("pk", flat=True)[:BARS])
     ended = tries.ended().order_by("-ended_at").values_list("pk", flat=True)
     found += ended[: BARS - len(found)]
     earlier = Attempt.objects.filter(item=OuterRef("item"), pk__lt=OuterRef("pk"))
-    columns = ("item__key", "outcome", "granted_at", "started_at", "ended_at", "latency_ms")
+    columns = (
+        "item__key",
+        "outcome",
+        "granted_at",
+        "started_at",
+        "ended_at",
+        "latency_ms",
+        "submission",
+    )
     shown = Attempt.objects.filter(pk__in=found).select_related("item").only(*columns)
     return list(shown.annotate(again=Exists(earlier)))
 
 
 def _row(attempt: Attempt, began: float) -> list[str]:
-    outcome = said(attempt.outcome) if attempt.ended_at else "in flight"
+    under_way = "with the provider" if attempt.submission_id else "in flight"
+    outcome = said(attempt.outcome) if attempt.ended_at else under_way
     again = "again" if attempt.again else "first"  # type: ignore[attr-defined]
     key = visible(attempt.item.key)
     return [span(max(0.0, began)), key, again, outcome, milliseconds(attempt.latency_ms)]

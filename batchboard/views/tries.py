@@ -57,12 +57,16 @@ def _try(
     return Try(
         number=number,
         attempt=attempt,
-        name=said(attempt.outcome) if attempt.ended_at else "in flight",
+        name=said(attempt.outcome) if attempt.ended_at else _under_way(attempt),
         tone=TONES.get(Outcome(attempt.outcome), "dead") if attempt.outcome else "run",
         led_to=_led_to(item, attempt, after),
         returned=excerpt(name, back.text, whole == name) if back and failed else None,
         stop_reason=back.stop_reason if back else "",
     )
+
+
+def _under_way(attempt: Attempt) -> str:
+    return "with the provider" if attempt.submission_id else "in flight"
 
 
 def _led_to(item: Item, attempt: Attempt, after: Attempt | None) -> str:

@@ -10,6 +10,7 @@ from typing import Any, Protocol
 from dispatch.calls import Call, PartReply, Reply
 from dispatch.modes.cached import Cached
 from dispatch.modes.packed import Packed
+from dispatch.modes.provider_batch import ProviderBatch
 from dispatch.modes.queued import Queued
 from dispatch.modes.session import Session
 from dispatch.modes.single import Single
@@ -21,6 +22,9 @@ class RequestMode(Protocol):
 
     converses: bool
     """Whether a call is a turn of a conversation that goes on with the next item."""
+
+    submits: bool
+    """Whether items are sent together in a message batch of the provider, and not as calls."""
 
     def together(self, version: VersionWork, line: Sequence[Queued], most: int) -> int:
         """How many of the items first in line share the next call: at least one, and at most
@@ -55,4 +59,5 @@ MODES: Mapping[str, RequestMode] = {
     "cached": Cached(),
     "session": Session(),
     "packed": Packed(),
+    "provider_batch": ProviderBatch(),
 }

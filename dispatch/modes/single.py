@@ -15,6 +15,7 @@ PLAIN = Framing()
 
 class Single:
     converses = False
+    submits = False
 
     def together(self, version: VersionWork, line: Sequence[Queued], most: int) -> int:
         return 1

@@ -59,6 +59,8 @@ async def create_batch(request: web.Request, provider: Provider, request_id: str
     provider.check_spend(provider.ledger)
     batch = Batch(provider, requests or [])
     request.app[BATCHES].add(batch)
+    provider.ledger.created_batch()
+    await asyncio.sleep(provider.options.batch_answer_seconds)
     return _wire(request, batch)
 
 
@@ -114,8 +116,11 @@ async def batch_results(request: web.Request, provider: Provider, request_id: st
     headers = {"content-type": "application/x-jsonl", "request-id": request_id}
     response = web.StreamResponse(headers=headers)
     await response.prepare(request)
-    for start in range(0, len(batch.results), 100):
-        await response.write(b"".join(batch.results[start : start + 100]))
+    seconds = provider.options.batch_line_seconds
+    at_once = 1 if seconds else 100
+    for start in range(0, len(batch.results), at_once):
+        await asyncio.sleep(seconds)
+        await response.write(b"".join(batch.results[start : start + at_once]))
     await response.write_eof()
     return response
 

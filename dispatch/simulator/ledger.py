@@ -76,6 +76,7 @@ class Ledger:
         self._in_flight = 0
         self._peak_in_flight = 0
         self._requests = 0
+        self._batches = 0
         self._by_status: Counter[str] = Counter()
         self._admitted: Counter[str] = Counter()
         self._answered: set[str] = set()
@@ -93,6 +94,9 @@ class Ledger:
             self._in_flight += 1
             self._peak_in_flight = max(self._peak_in_flight, self._in_flight)
         return call
+
+    def created_batch(self) -> None:
+        self._batches += 1
 
     def admit(self, item: str) -> int:
         """The how-manieth call for this item that passed the limits, from 1."""
@@ -124,6 +128,7 @@ class Ledger:
     def statistics(self) -> dict[str, object]:
         return {
             "requests": self._requests,
+            "message_batches": self._batches,
             "in_flight": self._in_flight,
             "peak_in_flight": self._peak_in_flight,
             "by_status": dict(self._by_status),

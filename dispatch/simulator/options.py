@@ -75,6 +75,10 @@ class Options:
     pack_invent: float = _option(0.0, "share of packed items followed by one that nobody asked for")
     pack_shuffle: float = _option(0.0, "share of packed answers whose entries are out of order")
     batch_seconds: float = _option(2.0, "seconds until a message batch ends")
+    batch_answer_seconds: float = _option(
+        0.0, "seconds between the creation of a message batch and the answer that tells of it"
+    )
+    batch_line_seconds: float = _option(0.0, "seconds before each line of a batch's results")
     batch_cache_hits: float = _option(0.6, "share of batch requests that may read the cache")
 
     def __post_init__(self) -> None:

@@ -19,7 +19,7 @@ from tests.servers import free_port, until
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 TASK_TYPE = """
-name = "Count"
+name = "{name}"
 model = "claude-haiku-5-5"
 max_tokens = {max_tokens}
 key = "name"
@@ -183,12 +183,16 @@ class Installation:
         return path
 
     def task_type(
-        self, *, system: str = "Be brief.", max_tokens: int = 200, contract: bool = False
-    ) -> Path:
-        path = self.folder / f"task-{len(system)}-{max_tokens}-{contract}.toml"
+        self, *, name: str = "Count", system: str = "Be brief.", max_tokens: int = 200,
+        contract: bool = False,
+    ) -> Path:  # fmt: skip
+        path = self.folder / f"task-{name}-{len(system)}-{max_tokens}-{contract}.toml"
         path.write_text(
             TASK_TYPE.format(
-                system=system, max_tokens=max_tokens, contract=CONTRACT if contract else ""
+                name=name,
+                system=system,
+                max_tokens=max_tokens,
+                contract=CONTRACT if contract else "",
             )
         )
         return path

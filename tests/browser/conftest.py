@@ -10,11 +10,17 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, expect, sync_playwright
 
-from tests.acceptance.installation import Installation
 from tests.browser.person import Person
+from tests.browser.place import Place
+from tests.browsing import signed_in
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 REQUIRED = os.environ.get("BATCHBOARD_TEST_SERVERS") == "required"
+ADD = """
+from batchboard.models import User
+from batchboard.roles import Role
+User.objects.add_person({name!r}, [role for role in Role if role.label in {roles!r}])
+"""
 FIRST_PASSWORD = re.compile(r"one-time password (\S+)")
 
 
@@ -38,21 +44,21 @@ def chromium() -> Iterator[Browser]:
 
 
 @pytest.fixture(scope="package")
-def place(chromium: Browser, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Installation]:
+def place(chromium: Browser, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
     folder = tmp_path_factory.mktemp("browser") / "installation"
     folder.mkdir()
     simulator = "--latency 0.2 --latency-sigma 0 --output-tokens 30"
-    with Installation(folder, simulator, BATCHBOARD_WORKERS="1") as installation:
+    with Place(folder, simulator, BATCHBOARD_WORKERS="1") as installation:
         yield installation
 
 
 @pytest.fixture(scope="package")
-def home(place: Installation) -> str:
+def home(place: Place) -> str:
     return f"http://localhost:{place.port}"
 
 
 @pytest.fixture(scope="package")
-def first_password(place: Installation) -> str:
+def first_password(place: Place) -> str:
     """The administrator's, as the terminal shows it."""
     return FIRST_PASSWORD.search((place.folder / "up.log").read_text())[1]
 
@@ -65,17 +71,19 @@ def admin(chromium: Browser, home: str, first_password: str) -> Iterator[Person]
 
 
 @pytest.fixture(scope="package")
-def account(chromium: Browser, home: str, admin: Person) -> Callable[..., dict[str, object]]:
-    """`account("operator")`: the session of somebody with that role, signed in once."""
+def account(place: Place) -> Callable[..., dict[str, object]]:
+    """`account("Operator")`: a session of somebody with that role, made without the pages that add
+    and sign in, which another test goes through."""
     sessions: dict[str, dict[str, object]] = {}
 
     def session(role: str) -> dict[str, object]:
         if role not in sessions:
             name = f"{role.lower()}1"
-            password = admin.add(name, *([] if role == "Viewer" else [role]))
-            with present(Person(chromium, home, name)) as person:
-                person.sign_in(password)
-                sessions[role] = person.context.storage_state()
+            roles = [] if role == "Viewer" else [role]
+            place.run("shell", "-c", ADD.format(name=name, roles=roles))
+            where = {"domain": "localhost", "path": "/"}
+            cookies = [{"name": n, "value": v, **where} for n, v in signed_in(place, name).items()]
+            sessions[role] = {"cookies": cookies, "origins": []}
         return sessions[role]
 
     return session

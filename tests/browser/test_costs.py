@@ -4,27 +4,30 @@ import re
 from collections.abc import Callable
 
 import pytest
-from playwright.sync_api import Browser, expect
+from playwright.sync_api import expect
 
-from tests.acceptance.installation import Installation
 from tests.browser.person import Person
+from tests.browser.place import Place
 
 
 @pytest.fixture(scope="module")
-def compared(place: Installation) -> None:
-    """Two batches of one task type, in two modes, and then one in a second version."""
-    items, task_type = place.items(6, "costs"), place.task_type(contract=True)
+def compared(place: Place) -> str:
+    """The costs page of a task type of its own: two batches in two modes, then one in a second
+    version."""
+    items, task_type = place.items(6, "costs"), place.task_type(name="Compared", contract=True)
     for mode in ("single", "cached"):
         place.wait(place.submit(items, task_type, "--mode", mode))
-    second = place.task_type(contract=True, max_tokens=150)
+    second = place.task_type(name="Compared", contract=True, max_tokens=150)
     place.wait(place.submit(items, second, "--mode", "cached"))
+    (number,) = place.read("SELECT id FROM batchboard_tasktype WHERE name = %s", "Compared")
+    return f"/costs/?type={number}"
 
 
 def test_a_choice_swaps_the_page_in_place_and_goes_back(
-    compared: None, sit: Callable[..., Person]
+    compared: str, sit: Callable[..., Person]
 ) -> None:
     page = sit("Viewer").page
-    page.goto("/costs/?compare=mode:single:cached")
+    page.goto(f"{compared}&compare=mode:single:cached")
     shown = page.get_by_role("table", name=re.compile("^Each arm"))
     expect(shown.get_by_role("rowheader", name="Before: single")).to_be_visible()
     page.evaluate("window.stayed = true")
@@ -40,20 +43,18 @@ def test_a_choice_swaps_the_page_in_place_and_goes_back(
     expect(select).to_have_value("mode:single:cached")
 
 
-def test_it_works_without_scripts(
-    compared: None, chromium: Browser, home: str, sit: Callable[..., Person]
-) -> None:
+def test_it_works_without_scripts(compared: str, sit: Callable[..., Person]) -> None:
     person = sit("Viewer", java_script_enabled=False)
     page = person.page
-    page.goto("/costs/")
+    page.goto(compared)
     page.get_by_label("Compare", exact=True).select_option(label="v1 → v2")
     page.get_by_role("button", name="Show").click()
     expect(page.get_by_role("rowheader", name="Before: v1")).to_be_visible()
 
 
-def test_the_file_holds_what_the_page_shows(compared: None, sit: Callable[..., Person]) -> None:
+def test_the_file_holds_what_the_page_shows(compared: str, sit: Callable[..., Person]) -> None:
     page = sit("Viewer").page
-    page.goto("/costs/?compare=mode:single:cached")
+    page.goto(f"{compared}&compare=mode:single:cached")
     with page.expect_download() as download:
         page.get_by_role("link", name="CSV").click()
     text = download.value.path().read_text()

@@ -8,8 +8,8 @@ from collections.abc import Callable
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.acceptance.installation import Installation
 from tests.browser.person import Person
+from tests.browser.place import Place
 
 MARKUP = """<script>window.ran = 1</script><img src=x onerror="window.ran = 2">\
 <a href="javascript:window.ran = 3">here</a><svg onload="window.ran = 4"></svg>\
@@ -69,7 +69,7 @@ def key_of(kind: str) -> str:
 
 
 @pytest.fixture(scope="module")
-def hostile(place: Installation) -> str:
+def hostile(place: Place) -> str:
     """The id of a batch in review whose every text is hostile."""
     items, task_type = place.folder / "hostile.csv", place.folder / "hostile.toml"
     with items.open("w", newline="") as file:
@@ -90,12 +90,10 @@ def nothing_ran(page: Page) -> None:
     assert page.locator("main img, main iframe, main script, main style").count() == 0
     text = page.locator("body").inner_text()
     assert not {"\u202e", "\u2066", "\x1b", "\x07"} & set(text)
-    assert page.locator("h1").first.bounding_box() is not None
+    expect(page.locator("h1").first).to_be_visible()
 
 
-def test_what_cannot_be_kept_as_it_is_becomes_a_dead_letter(
-    place: Installation, hostile: str
-) -> None:
+def test_what_cannot_be_kept_as_it_is_becomes_a_dead_letter(place: Place, hostile: str) -> None:
     rows = place.read_all(
         "SELECT key, problem FROM batchboard_item WHERE state = 'dead' AND batch_id ="
         " (SELECT id FROM batchboard_batch WHERE public_id = %s)", hostile,
@@ -148,8 +146,10 @@ def test_the_review_shows_it_as_text(hostile: str, sit: Callable[..., Person]) -
     sample = page.locator(".drawn")
     expect(sample).to_have_count(len(INPUTS) - len(DEAD))
     for place in range(sample.count()):
+        kind = sample.nth(place).inner_text().split()[0]
         sample.nth(place).click()
         expect(sample.nth(place)).to_have_attribute("aria-current", "true")
+        expect(page.get_by_role("heading", level=1)).to_contain_text(kind)
         page.keyboard.press("r")
         nothing_ran(page)
     sample.filter(has_text="million").click()

@@ -8,8 +8,8 @@ from pathlib import Path
 
 from playwright.sync_api import Page, expect
 
-from tests.acceptance.installation import Installation
 from tests.browser.person import Person
+from tests.browser.place import Place
 
 CONTRACT = """{"type": "object", "additionalProperties": false, "required": ["topic"],
  "properties": {"topic": {"enum": ["billing", "login"]}}}"""
@@ -28,7 +28,7 @@ RECORD = """() => {
 
 
 def test_a_batch_from_the_upload_to_the_export(
-    place: Installation, home: str, admin: Person, chromium, sit: Callable[..., Person]
+    place: Place, home: str, admin: Person, chromium, sit: Callable[..., Person]
 ) -> None:
     owner = Person(chromium, home, "owner1")
     owner.sign_in(admin.add("owner1", "Operator"))
@@ -36,7 +36,7 @@ def test_a_batch_from_the_upload_to_the_export(
     for person in (owner, reviewer, viewer):
         person.page.goto("/")
         person.page.evaluate(RECORD)
-    place.simulate(fail_containing={"poison": "refusal"}, latency=0.5)
+    place.simulate(fail_containing={"poison": "refusal"}, latency=0.3)
 
     batch = create(owner.page, tickets(place.folder / "tickets.csv"))
     for person in (reviewer, viewer):
@@ -44,7 +44,7 @@ def test_a_batch_from_the_upload_to_the_export(
         expect(person.card(batch)).to_contain_text("1 dead")
 
     expect(owner.page.get_by_role("button", name="Send 1 again").first).to_be_visible()
-    place.simulate(fail_containing={})
+    place.simulate(fail_containing={}, latency=0.2)
     send_the_dead_one_again(owner.page)
     expect(owner.page.locator("#figures")).to_contain_text(f"Succeeded{TICKETS}")
     for person in (reviewer, viewer):

@@ -6,12 +6,12 @@ from collections.abc import Callable
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.acceptance.installation import Installation
 from tests.browser.person import Person
+from tests.browser.place import Place
 
 
 @pytest.fixture(scope="module")
-def pile(place: Installation) -> str:
+def pile(place: Place) -> str:
     """A batch in review: two of its eight items are dead letters."""
     place.simulate(fail_containing={"some text 3": "refusal", "some text 6": "refusal"})
     task_type = place.task_type(contract=True)
@@ -90,7 +90,7 @@ def test_they_walk_over_the_board_and_act_on_a_card(pile: str, page: Page) -> No
     page.wait_for_url(f"**/batches/{pile}/")
 
 
-def test_they_pause_and_resume_a_batch_that_runs(place: Installation, page: Page) -> None:
+def test_they_pause_and_resume_a_batch_that_runs(place: Place, page: Page) -> None:
     place.simulate(latency=2)
     batch = place.submit(
         place.items(6, "pause"), place.task_type(contract=True), "--concurrency", "1"
@@ -134,7 +134,7 @@ def test_they_walk_select_and_open_items(pile: str, page: Page) -> None:
     expect(page.locator("#item-search input[type=search]")).to_have_value("keys-3r")
 
 
-def test_r_sends_what_is_dead_again(pile: str, place: Installation, page: Page) -> None:
+def test_r_sends_what_is_dead_again(pile: str, place: Place, page: Page) -> None:
     page.goto(f"/batches/{pile}/")
     page.get_by_role("textbox", name="Write a comment").focus()
     page.keyboard.type("r x p")

@@ -5,12 +5,12 @@ from collections.abc import Callable, Iterator
 import pytest
 from playwright.sync_api import expect
 
-from tests.acceptance.installation import Installation
 from tests.browser.person import Person
+from tests.browser.place import Place
 from tests.servers import until
 
 MOST = 0.005
-ITEMS = 200
+ITEMS = 100
 WATCH = """() => {
   window.shifted = [];
   const name = (node) => node?.id || node?.className || node?.nodeName;
@@ -23,9 +23,9 @@ WATCH = """() => {
 
 
 @pytest.fixture
-def running(place: Installation) -> Iterator[str]:
+def running(place: Place) -> Iterator[str]:
     """A batch that has just begun, and that meets some trouble."""
-    place.simulate(latency=0.5, rate_529=0.05, fail_containing={"some text 33": "refusal"})
+    place.simulate(latency=0.4, rate_529=0.05, fail_containing={"some text 33": "refusal"})
     task_type = place.task_type(contract=True)
     batch = place.submit(place.items(ITEMS, "live"), task_type, "--concurrency", "10")
     yield batch
@@ -33,7 +33,7 @@ def running(place: Installation) -> Iterator[str]:
     place.wait(batch)
 
 
-def ended(place: Installation, batch: str) -> int:
+def ended(place: Place, batch: str) -> int:
     (number,) = place.read(
         "SELECT succeeded + dead + cancelled FROM batchboard_batch WHERE public_id = %s", batch
     )
@@ -42,7 +42,7 @@ def ended(place: Installation, batch: str) -> int:
 
 @pytest.mark.parametrize("address", ["/", "/batches/{}/"], ids=["board", "batch"])
 def test_updates_shift_nothing(
-    running: str, place: Installation, sit: Callable[..., Person], address: str
+    running: str, place: Place, sit: Callable[..., Person], address: str
 ) -> None:
     page = sit("Operator").page
     page.goto(address.format(running))
@@ -58,7 +58,7 @@ def test_updates_shift_nothing(
 
 
 def test_the_plot_of_a_batch_tells_its_end_at_once(
-    place: Installation, sit: Callable[..., Person]
+    place: Place, sit: Callable[..., Person]
 ) -> None:
     place.simulate(latency=0.5)
     task_type = place.task_type(contract=True)
@@ -73,7 +73,7 @@ def test_the_plot_of_a_batch_tells_its_end_at_once(
 
 
 def test_a_page_finds_back_after_the_web_server_died(
-    place: Installation, admin: Person, sit: Callable[..., Person]
+    place: Place, admin: Person, sit: Callable[..., Person]
 ) -> None:
     place.simulate(latency=0.5)
     person = sit("Operator")

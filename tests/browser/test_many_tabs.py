@@ -2,11 +2,12 @@
 
 import time
 from collections.abc import Callable
+from urllib.parse import urlsplit
 
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page, Request, expect
 
-from tests.acceptance.installation import Installation
 from tests.browser.person import Person
+from tests.browser.place import Place
 from tests.servers import until
 
 TABS = 8
@@ -14,20 +15,33 @@ LOADS_WITHIN = 5.0
 """Seconds; a browser has six connections, and a seventh stream would wait for ever."""
 
 
-def streams(person: Person) -> list[str]:
-    """The streams that were opened and have not ended, by address."""
-    opened: list[str] = []
-    person.context.on("request", lambda one: "/live?" in one.url and opened.append(one.url))
-    person.context.on("requestfailed", lambda one: one.url in opened and opened.remove(one.url))
-    person.context.on("requestfinished", lambda one: one.url in opened and opened.remove(one.url))
-    return opened
+class Streams:
+    """Those that the tabs of a person opened and that have not ended."""
+
+    def __init__(self, person: Person) -> None:
+        self._opened: list[Request] = []
+        person.context.on("request", self._opens)
+        person.context.on("requestfailed", self._ends)
+        person.context.on("requestfinished", self._ends)
+
+    def __len__(self) -> int:
+        """A tab that is closed ends its stream, and no event tells of that."""
+        return sum(not request.frame.page.is_closed() for request in self._opened)
+
+    def _opens(self, request: Request) -> None:
+        if urlsplit(request.url).path == "/live":
+            self._opened.append(request)
+
+    def _ends(self, request: Request) -> None:
+        if request in self._opened:
+            self._opened.remove(request)
 
 
 def test_eight_tabs_all_hear_and_the_eighth_loads_at_once(
-    place: Installation, sit: Callable[..., Person]
+    place: Place, sit: Callable[..., Person]
 ) -> None:
     person = sit("Operator")
-    open_streams = streams(person)
+    open_streams = Streams(person)
     task_type = place.task_type(contract=True)
     batches = [place.submit(place.items(4, f"tab{n}"), task_type) for n in range(3)]
     for batch in batches:
@@ -62,21 +76,19 @@ def test_eight_tabs_all_hear_and_the_eighth_loads_at_once(
     place.wait(last)
 
 
-def test_what_is_for_one_page_changes_no_other(
-    place: Installation, sit: Callable[..., Person]
-) -> None:
+def test_what_is_for_one_page_changes_no_other(place: Place, sit: Callable[..., Person]) -> None:
     """Two batches have figures of the same name: each page takes its own."""
     person = sit("Operator")
     task_type = place.task_type(contract=True)
     small = place.submit(place.items(3, "small"), task_type)
     place.wait(small)
-    place.simulate(latency=0.5)
-    large = place.submit(place.items(40, "large"), task_type, "--concurrency", "5")
+    place.simulate(latency=0.3)
+    large = place.submit(place.items(20, "large"), task_type, "--concurrency", "4")
     other = person.context.new_page()
     person.page.goto(f"/batches/{small}/")
     still = person.page.locator("#figures").inner_text()
     other.goto(f"/batches/{large}/")
-    expect(other.locator("#figures")).to_contain_text("40")
+    expect(other.locator("#figures")).to_contain_text("20")
     place.simulate(latency=0.2)
     place.wait(large)
     expect(other.locator("h1").first).to_be_attached()
@@ -84,10 +96,10 @@ def test_what_is_for_one_page_changes_no_other(
 
 
 def test_without_locks_each_tab_has_a_stream_of_its_own(
-    place: Installation, sit: Callable[..., Person]
+    place: Place, sit: Callable[..., Person]
 ) -> None:
     person = sit("Operator")
-    open_streams = streams(person)
+    open_streams = Streams(person)
     person.context.add_init_script("Object.defineProperty(navigator, 'locks', {value: undefined})")
     tabs = [person.page, person.context.new_page()]
     for tab in tabs:

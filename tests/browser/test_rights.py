@@ -6,12 +6,12 @@ from collections.abc import Callable
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.acceptance.installation import Installation
 from tests.browser.person import Person
+from tests.browser.place import Place
 
 
 @pytest.fixture(scope="module")
-def reviewed(place: Installation) -> str:
+def reviewed(place: Place) -> str:
     """A batch of three that waits for its review; started at the command line, by nobody."""
     batch = place.submit(place.items(3, "rights"), place.task_type(contract=True))
     place.wait(batch)
@@ -39,7 +39,7 @@ FORGED = (
 
 
 def test_a_viewers_forged_requests_are_refused(
-    place: Installation, reviewed: str, sit: Callable[..., Person]
+    place: Place, reviewed: str, sit: Callable[..., Person]
 ) -> None:
     viewer = sit("Viewer")
     viewer.page.goto("/")
@@ -57,7 +57,7 @@ def test_a_viewers_forged_requests_are_refused(
 
 
 def test_where_the_rule_says_so_the_starter_waits_for_somebody_else(
-    place: Installation, sit: Callable[..., Person]
+    place: Place, sit: Callable[..., Person]
 ) -> None:
     starter, other = sit("Administrator"), sit("Reviewer")
     may = starter.page.get_by_role("combobox", name="Who started a batch")
@@ -84,12 +84,13 @@ def test_where_the_rule_says_so_the_starter_waits_for_somebody_else(
     place.run("limits", "--starter-may-approve", "yes")
 
 
-def start_a_draft(place: Installation, page: Page) -> str:
+def start_a_draft(place: Place, page: Page) -> str:
     """Three items of a task type that exists, by the form, so that it is known who started them."""
+    place.wait(place.submit(place.items(1, "first"), place.task_type(name="Ruled", contract=True)))
     page.goto("/new/")
     page.locator("#file").set_input_files(place.items(3, "rule"))
     expect(page.get_by_text("No bad rows")).to_be_visible()
-    page.get_by_role("combobox", name="Task type").select_option(label="Count v1")
+    page.get_by_role("combobox", name="Task type").select_option(label="Ruled v1")
     start = page.get_by_role("button", name="Start 3 items")
     expect(start).not_to_have_attribute("aria-disabled", "true")
     start.click()

@@ -6,14 +6,14 @@ from collections.abc import Callable
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.acceptance.installation import Installation
 from tests.browser.person import Person
+from tests.browser.place import Place
 
 LOW = {"viewport": {"width": 1440, "height": 500}}
 
 
 @pytest.fixture(scope="module")
-def last(place: Installation) -> str:
+def last(place: Place) -> str:
     """The id of the last of so many batches in review that their column scrolls."""
     items, task_type = place.items(1, "way"), place.task_type(contract=True)
     for n in range(7):

@@ -4,14 +4,14 @@ from collections.abc import Callable
 
 import pytest
 
-from tests.acceptance.installation import Installation
 from tests.browser.person import Person
+from tests.browser.place import Place
 
 MOST = 150_000
 
 
 @pytest.fixture(scope="module")
-def batch(place: Installation) -> str:
+def batch(place: Place) -> str:
     made = place.submit(place.items(60, "weight"), place.task_type(contract=True))
     place.wait(made)
     return made

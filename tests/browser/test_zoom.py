@@ -5,8 +5,8 @@ from collections.abc import Callable
 import pytest
 from playwright.sync_api import expect
 
-from tests.acceptance.installation import Installation
 from tests.browser.person import DESK, PHONE, Person
+from tests.browser.place import Place
 
 ZOOMED = {"viewport": {"width": 640, "height": 400}, "device_scale_factor": 2}
 """What a page has of a window of 1280 by 800 at 200 %."""
@@ -27,7 +27,7 @@ PAGES = {
 
 
 @pytest.fixture(scope="module")
-def batch(place: Installation) -> str:
+def batch(place: Place) -> str:
     """One in review, with a dead letter."""
     place.simulate(fail_containing={"some text 3": "refusal"})
     items, task_type = place.items(12, "zoom"), place.task_type(contract=True)

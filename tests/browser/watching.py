@@ -3,7 +3,7 @@
 import re
 from urllib.parse import urlsplit
 
-from playwright.sync_api import BrowserContext, ConsoleMessage, Dialog, Page, Request
+from playwright.sync_api import BrowserContext, ConsoleMessage, Dialog, Page, Request, WebError
 
 SILENT = {"data", "blob", "about", "chrome"}
 REPLACED = re.compile(r"^htmx:(sendAbort|afterRequest),")
@@ -18,15 +18,20 @@ class Watch:
         self._home = urlsplit(home).netloc
         self._expected: list[re.Pattern[str]] = []
         self._problems: list[str] = []
+        self._left: set[Page | None] = set()
         context.on("page", self._follow)
         context.on("request", self._asked)
         context.on("dialog", self._asks)
         context.on("console", self._said)
-        context.on("weberror", lambda error: self._note(f"script error: {error.error}"))
+        context.on("weberror", self._failed)
 
     def expect(self, pattern: str) -> None:
         """Something that this test brings about by itself."""
         self._expected.append(re.compile(pattern))
+
+    def leave(self, page: Page) -> None:
+        """Note nothing more of this page."""
+        self._left.add(page)
 
     @property
     def problems(self) -> list[str]:
@@ -46,8 +51,14 @@ class Watch:
         dialog.dismiss()
 
     def _said(self, message: ConsoleMessage) -> None:
-        if message.type in {"error", "warning"} and not REPLACED.match(message.text):
+        if message.page in self._left or message.type not in {"error", "warning"}:
+            return
+        if not REPLACED.match(message.text):
             self._note(f"console: {message.text} ({message.location.get('url')})")
+
+    def _failed(self, error: WebError) -> None:
+        if error.page not in self._left:
+            self._note(f"script error: {error.error}")
 
     def _note(self, problem: str) -> None:
         self._problems.append(problem)

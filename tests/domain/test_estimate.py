@@ -41,6 +41,21 @@ def test_a_cached_pile_pays_for_one_writing_and_reads_the_rest():
     assert units(found.worst) == 10 * ((8_000 + 400 + 1_000) * 12_500 + 500 * 50_000)
 
 
+def test_message_batches_take_the_providers_own_time_and_some_read_the_cache():
+    work = Work(
+        {400: 10}, 8_000, 500, shared_tokens=2_000, cache="1h", mode="provider_batch",
+        tokens_per_byte=0.25, output_tokens=100.0,
+    )  # fmt: skip
+    found = made(work)
+    each = 100 * 10_000 + 100 * 50_000
+    assert units(found.expected) == 10 * each + 4 * 2_000 * 20_000 + 6 * 2_000 * 1_000
+    assert (found.seconds, found.binding_limit) == (3_600, "provider")
+    assert "half the price" in found.basis
+    assert "up to 24 h" in found.basis
+    poor = Allowed(10, 1, 1, 1, Decimal("0.01"))
+    assert (made(work, poor).seconds, made(work, poor).binding_limit) == (3_600, "money")
+
+
 def test_nothing_measured_is_said_so():
     found = made(Work({100: 2}, 0, 1_000))
     assert found.output_tokens == 2 * 400

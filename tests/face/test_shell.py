@@ -60,7 +60,7 @@ class TestUseOfTheLastMinute:
             ModelLimit.objects.create(model=f"claude-{n}")
         make_batch("running", running=5)
         Limits.objects.update(sampled_at=timezone.now())
-        with django_assert_num_queries(7):
+        with django_assert_num_queries(8):
             current_bar()
 
 

@@ -74,6 +74,22 @@ def test_a_cancelled_batch_returns_what_it_had_not_reached_as_canceled(talk, req
     assert listed == [batch.id]
 
 
+def test_a_batch_is_there_before_the_answer_that_tells_of_it(talk, request_for):
+    async def scenario(client, served):
+        batches = client.messages.batches
+        creation = asyncio.create_task(batches.create(requests=requests_for(request_for, "one")))
+        async with asyncio.timeout(5):
+            while not (listed := [each async for each in batches.list()]):  # noqa: ASYNC110
+                await asyncio.sleep(0.02)
+        answered = creation.done()
+        return listed, answered, (await creation).id, served.provider.ledger.statistics()
+
+    listed, answered, created, seen = talk(scenario, batch_answer_seconds=0.3, batch_seconds=5)
+    assert not answered
+    assert [each.id for each in listed] == [created]
+    assert (listed[0].request_counts.processing, seen["message_batches"]) == (1, 1)
+
+
 def test_a_custom_id_may_be_used_once(talk, request_for):
     async def scenario(client, served):
         request = requests_for(request_for, "one")[0]
