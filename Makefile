@@ -27,7 +27,8 @@ accept: $(STAMP) ## every acceptance test at full size, on both kinds of servers
 
 bench: $(STAMP) ## throughput, rate limits, ingest, pages, live updates (about 40 minutes)
 	$(BIN)/python -m tests.bench
-	$(BIN)/python -m tests.bench.pages
+	$(BIN)/python -m tests.bench.pages embedded
+	$(BIN)/python -m tests.bench.pages postgres
 	$(BIN)/python -m tests.bench.live
 
 screenshots: $(STAMP) ## every page, in both schemes, wide and narrow, into .data/screenshots

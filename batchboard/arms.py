@@ -8,7 +8,7 @@ from typing import Any
 from django.db.models import Count, Max, Q, Sum
 
 from batchboard import rows
-from batchboard.batch_costs import Measured, counted, measured
+from batchboard.batch_sums import BatchSums
 from batchboard.compare import ArmData, TaskCost
 from batchboard.models import (
     Batch,
@@ -16,13 +16,15 @@ from batchboard.models import (
     Mode,
     ReviewState,
     SampledItem,
+    Tally,
     TaskType,
     TaskVersion,
     Verdict,
 )
 from batchboard.models.batch import BatchQuerySet, group_size
+from batchboard.models.tallying import counted
 from batchboard.money import units
-from batchboard.states import ItemState
+from batchboard.states import UNFINISHED_BATCH, ItemState
 from dispatch.modes.cached import minimum_tokens
 
 ITEMS = (
@@ -85,14 +87,19 @@ def arms_of(experiment: Experiment) -> list[ArmData]:
 
 def past_arm(task_type: TaskType, past: Past, label: str = "") -> ArmData:
     """What past batches of a task type did and cost, in sums: quick for any number of items, and
-    not to be paired. Without a label the words of `past` are it."""
-    return _arm(list(past.batches(task_type)), label or str(past), "")
+    not to be paired. Without a label the words of `past` are it. Those that have not ended are
+    told by their number, and not counted."""
+    batches = list(past.batches(task_type))
+    over = [batch for batch in batches if batch.state not in UNFINISHED_BATCH]
+    arm = _arm(over, label or str(past), "")
+    return replace(arm, under_way=len(batches) - len(over))
 
 
 def modes_that_ran(task_type: TaskType) -> list[str]:
-    """The modes in which items of a task type ended, the one that ran last first."""
+    """The modes in which batches of a task type ended, the one that ran last first."""
     last = (
         _with_ended_items(task_type)
+        .exclude(state__in=UNFINISHED_BATCH)
         .filter(trial=False, experimental=False)
         .order_by()
         .values("mode")
@@ -108,7 +115,7 @@ def _with_ended_items(task_type: TaskType) -> BatchQuerySet:
 
 def _arm(batches: Sequence[Batch], label: str, detail: str) -> ArmData:
     modes = list(dict.fromkeys(batch.mode for batch in batches))
-    whole = sum(measured(batches), Measured())
+    whole = BatchSums.total(Tally.objects.sums_of(batches))
     judged, passed = _reviewed(batches)
     groups = {group_size(batch.mode, batch.group_size) for batch in batches}
     together = groups.pop() if len(groups) == 1 else 1

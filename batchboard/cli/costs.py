@@ -15,7 +15,7 @@ from batchboard.arms import Past, arms_of, modes_that_ran, past_arm
 from batchboard.cli.commands import printable
 from batchboard.cli.refusals import BAD_INPUT
 from batchboard.compare import ArmData, ArmResult, Comparison, Interval, compare
-from batchboard.compare.words import between, change, percent, usd
+from batchboard.compare.words import between, change, percent, under_way, usd
 from batchboard.models import Experiment, Mode, TaskType
 from batchboard.money import dollars
 from batchboard.summary import number
@@ -36,7 +36,7 @@ def costs(options: dict[str, Any]) -> None:
     arms = [past_arm(task_type, past) for past in sets]
     empty = [arm.label for arm in arms if not arm.items]
     if empty:
-        why = f"Nothing to compare: no item of {task_type.name} ended in {' and '.join(empty)}."
+        why = f"Nothing to compare: no batch of {task_type.name} ended in {' and '.join(empty)}."
     if why:
         _say_nothing(why, as_json=options["json"])
         return
@@ -75,6 +75,8 @@ def print_comparison(console: Console, comparison: Comparison) -> None:
     for one in comparison.arms:
         if one is not comparison.chosen:
             console.print(Text(_shown(f"{one.data.label}: {one.words}. {one.sentence}")))
+    for sentence in under_way(comparison):
+        console.print(Text(_shown(sentence)))
     for advice in comparison.advice:
         console.print(Text(_shown(f"- {advice.strong} {advice.text}")))
 
@@ -122,7 +124,7 @@ def _sets(task_type: TaskType, before: str | None, after: list[str]) -> tuple[li
     if len(modes) >= 2:
         return [Past(mode=modes[1]), Past(mode=modes[0])], ""
     if not modes:
-        return [], f"Nothing to compare: no item of {task_type.name} ended yet."
+        return [], f"Nothing to compare: no batch of {task_type.name} ended yet."
     return [], (
         f"Nothing to compare: {task_type.name} ran in one mode only, {modes[0]}. Run a batch in"
         " another, or name two sets with --before and --after."
@@ -248,6 +250,7 @@ def _arm_summary(one: ArmResult) -> dict[str, Any]:
         "attempts": arm.attempts,
         "failed_attempts": arm.failed_attempts,
         "lost": arm.lost,
+        "batches_under_way": arm.under_way,
         "cost_per_task_usd": cost
         and {"low": number(cost.low), "mid": number(cost.mid), "high": number(cost.high)},
         "change": one.change

@@ -2,7 +2,7 @@
 
 from decimal import Decimal
 
-from batchboard.compare.data import Interval
+from batchboard.compare.data import Comparison, Interval
 
 PERCENT = "\u202f%"
 
@@ -67,6 +67,17 @@ def many(number: int, one: str, more: str) -> str:
 
 def listed(texts: list[str]) -> str:
     return ", ".join(texts[:-1]) + f" and {texts[-1]}" if len(texts) > 1 else "".join(texts)
+
+
+def under_way(found: Comparison) -> list[str]:
+    """What each arm leaves out because it has not ended."""
+    arms = [one.data for one in (found.before, *found.arms)]
+    return [
+        f"{arm.label}: {many(arm.under_way, 'batch is', 'batches are')} still under way, and not"
+        " counted yet."
+        for arm in arms
+        if arm.under_way
+    ]
 
 
 def sentences(*parts: str) -> str:

@@ -30,6 +30,7 @@ from batchboard.models.sample import Sample
 from batchboard.models.session import Session
 from batchboard.models.sign_in_tries import SignInTries
 from batchboard.models.submission import Submission
+from batchboard.models.tally import Tally
 from batchboard.models.task_type import TaskType, TaskVersion, VersionConflict
 from batchboard.models.upload import Upload, UploadChunk, UploadState, UploadTooLarge
 from batchboard.models.user import User
@@ -72,6 +73,7 @@ __all__ = [
     "Spend",
     "StoredPrice",
     "Submission",
+    "Tally",
     "TaskType",
     "TaskVersion",
     "Upload",

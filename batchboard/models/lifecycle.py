@@ -16,6 +16,8 @@ from batchboard.models.attempt import Attempt
 from batchboard.models.event import Event
 from batchboard.models.limits import Limits
 from batchboard.models.prices import why_not
+from batchboard.models.tally import Tally
+from batchboard.models.tallying import measured
 from batchboard.roles import Right, require
 from batchboard.states import (
     BATCH_MOVES,
@@ -179,23 +181,36 @@ class Lifecycle:
             Event.objects.record("items.sent_again", by=by, batch=self, count=count)
             if self.state == BatchState.REVIEW:
                 self._close_review()
+                Tally.objects.filter(pk=self.pk).delete()
                 self._move("reopen", by, finished_at=None)
             self._announce()
         self.refresh_from_db()
         return count
 
     def finish(self: "Batch") -> bool:
-        """Ask for review once every item ended. False where it has not, or another was first."""
+        """Ask for review once every item ended, and store what they did and cost in sums. False
+        where it has not, or another was first."""
+        self.refresh_from_db()
+        if self.ended < self.total or self.state not in BATCH_MOVES["finish"].sources:
+            return False
+        # Before the lock is taken: of very many items this takes a while.
         keys = list(self.items.succeeded().values_list("key", flat=True))
+        (sums,) = measured([self])
+        summed = self._progress
         with decision():
             self.refresh_from_db()
-            if self.ended < self.total or self.state not in BATCH_MOVES["finish"].sources:
+            if self.state not in BATCH_MOVES["finish"].sources or self._progress != summed:
                 return False
             if self.items.succeeded().count() != len(keys):
                 return False
             self._move("finish", None, finished_at=timezone.now(), blocked="", waits_for="")
+            Tally.objects.keep(self, sums)
             self._open_review(keys)
         return True
+
+    @property
+    def _progress(self: "Batch") -> tuple[Any, ...]:
+        return self.succeeded, self.dead, self.cancelled, self.cost, self.unknown_cost
 
     def _move(
         self: "Batch", verb: str, by: Any, told: dict[str, Any] | None = None, **changes: Any

@@ -12,6 +12,8 @@ from django.db.models import F, Max, Min, Sum
 
 from batchboard.arms import Past
 from batchboard.models import Batch, Experiment
+from batchboard.models.experiment import NOT_ENDED
+from batchboard.states import UNFINISHED_BATCH
 from batchboard.templatetags.untrusted import visible
 
 Key = TypeVar("Key", int, str)
@@ -53,7 +55,8 @@ class Choice:
 
 @dataclass(frozen=True)
 class Tried:
-    """An experiment of one task type in which items ended in every arm."""
+    """An experiment of one task type in whose arms all items ended, some of each in another way
+    than by being cancelled."""
 
     public_id: str
     name: str
@@ -63,7 +66,7 @@ class Tried:
 
 @dataclass(frozen=True)
 class TypeThatRan:
-    """A task type with batches, or experiments, of which items ended."""
+    """A task type with batches, or experiments, that ended with items done."""
 
     pk: int
     name: str
@@ -127,6 +130,7 @@ def types_that_ran() -> list[TypeThatRan]:
     found = (
         Batch.objects.on_board()
         .filter(started_at__isnull=False)
+        .exclude(state__in=UNFINISHED_BATCH)
         .order_by()
         .values("version__task_type", "version__task_type__name", "version__number", "mode")
         .annotate(first=Min("started_at"), last=Max("started_at"),
@@ -154,6 +158,7 @@ def _tried() -> dict[tuple[int, str], list[Tried]]:
         .filter(started_at__isnull=False)
         .annotate(least=Min(F("arms__batch__succeeded") + F("arms__batch__dead")))
         .filter(least__gt=0)
+        .exclude(arms__batch__state__in=NOT_ENDED)
         .values_list(*version, "public_id", "name", "started_at")[:MOST_EXPERIMENTS]
     )
     tried: dict[tuple[int, str], list[Tried]] = defaultdict(list)

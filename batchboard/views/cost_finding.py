@@ -1,38 +1,14 @@
-"""Finds the comparison that was chosen.
-
-What batches that ended cost is remembered, so this is quick; a batch that runs is counted anew, so
-while one does, a result stands for a while.
-"""
-
-from datetime import datetime, timedelta
-
-from django.core.cache import cache
+"""Finds the comparison that was chosen, from the stored sums of batches that ended."""
 
 from batchboard.arms import arms_of, past_arm
 from batchboard.compare import compare
-from batchboard.models import Batch, Experiment, TaskType
+from batchboard.models import Experiment, TaskType
 from batchboard.views.cost_choices import Choice
 from batchboard.views.cost_shown import Shown, shown
 
-STANDS = timedelta(seconds=30)
 
-
-def comparison_of(task_type: int, choice: Choice, now: datetime) -> Shown:
-    """Before and after, as the page shows them."""
-    among = Batch.objects.unfinished().filter(version__task_type=task_type, trial=False)
-    if choice.experiment:
-        among = among.filter(arm__experiment__public_id=choice.experiment)
-    if not among.exists():
-        return _compared(task_type, choice)
-    key = f"costs-{task_type}-{choice.value}"
-    kept: tuple[datetime, Shown] | None = cache.get(key)
-    if kept is None or now - kept[0] >= STANDS:
-        kept = now, _compared(task_type, choice)
-        cache.set(key, kept)
-    return kept[1]
-
-
-def _compared(pk: int, choice: Choice) -> Shown:
+def comparison_of(pk: int, choice: Choice) -> Shown:
+    """Before and after of a task type, as the page shows them."""
     if choice.experiment:
         experiment = Experiment.objects.with_arms().get(public_id=choice.experiment)
         return shown(compare(arms_of(experiment), paired=True))

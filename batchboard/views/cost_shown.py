@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 
 from batchboard.compare import Advice, ArmResult, Comparison, Interval, Verdict
+from batchboard.compare.words import under_way
 from batchboard.row_plots import Spread, Stack, Stacks, Whiskers, stacks, whiskers
 from batchboard.templatetags.figures import share, usd_per_task
 from batchboard.views.cost_words import (
@@ -94,6 +95,8 @@ class Shown:
     is_paired: bool
     before: Decimal | None
     after: Decimal | None
+    under_way: Sequence[str]
+    """What was left out because it has not ended, a sentence for each arm."""
 
     @property
     def dots(self) -> str:
@@ -122,6 +125,7 @@ def shown(found: Comparison) -> Shown:
         is_paired=found.same_items is not None,
         before=_dollars(found.before) if decided else None,
         after=_dollars(found.chosen) if decided else None,
+        under_way=under_way(found),
     )
 
 

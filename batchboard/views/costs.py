@@ -54,7 +54,7 @@ def found_of(chosen: Chosen) -> dict[str, Any]:
     now = rows.now()
     # The arms of an experiment run at the same time: there is no before and after among weeks.
     weeks = weeks_of(chosen.task_type.pk, None if chosen.choice.experiment else chosen.choice)
-    found = comparison_of(chosen.task_type.pk, chosen.choice, now)
+    found = comparison_of(chosen.task_type.pk, chosen.choice)
     trend = None if chosen.choice.experiment else weekly_plot(weeks, chosen.choice, found.dots)
     return {
         "found": found,
@@ -70,7 +70,7 @@ def costs_csv(request: HttpRequest) -> HttpResponse:
     chosen = Chosen.of(request.GET.dict())
     if chosen.task_type is None or chosen.choice is None:
         raise Http404
-    found = comparison_of(chosen.task_type.pk, chosen.choice, rows.now())
+    found = comparison_of(chosen.task_type.pk, chosen.choice)
     buffer = StringIO(newline="")
     writer = csv.writer(buffer)
     writer.writerow(TITLES)

@@ -4,6 +4,7 @@ million items and their attempts, one batch of a hundred thousand that runs."""
 from datetime import datetime, timedelta
 from typing import Any
 
+from django.contrib.auth.models import Group
 from django.db import connection, models
 
 from batchboard import pricing
@@ -12,10 +13,15 @@ from batchboard.models import (
     Answer,
     Attempt,
     Batch,
+    Experiment,
     Item,
     ItemInput,
     Limits,
     Price,
+    Recurring,
+    RecurringRun,
+    RunOptions,
+    Tally,
     TaskVersion,
     User,
     Worker,
@@ -23,8 +29,13 @@ from batchboard.models import (
 from batchboard.models.batch import new_public_id, new_seed
 from batchboard.models.task_type import TaskType
 from batchboard.money import dollars
+from batchboard.roles import Role
 
 LONG = 100_000
+EXPERIMENTS = (50, 5_000)
+"""Items of each arm: as many as is usual, and the most that there may be."""
+
+RECURRING, RUNS = 40, 10
 COST = 4_200_000
 """Units of money of each attempt."""
 
@@ -42,6 +53,8 @@ STATES = (
 def fill(batches: int, items: int, now: datetime) -> Batch:
     """Returns the long batch. Of every 20 items 18 succeeded and one is dead, in what has ended."""
     people = [User.objects.create_user(f"person{n}") for n in range(5)]
+    for one in people:
+        one.groups.set(Group.objects.filter(name=Role.OPERATOR))
     worker = Worker.objects.create(
         node="calls1@bench",
         host="bench",
@@ -66,12 +79,44 @@ def fill(batches: int, items: int, now: datetime) -> Batch:
         )  # fmt: skip
     for batch in rows:
         _fill(batch, worker, price, now)
+    _experiments(versions[0], people[0], worker, price, now)
+    _recurring(versions, people)
     _roll_up()
+    Tally.objects.catch_up()
     Limits.objects.update_or_create(pk=1, defaults={"oldest_live": _oldest_live()})
     if connection.vendor == "postgresql":
         with connection.cursor() as cursor:
             cursor.execute("ANALYZE")
     return long
+
+
+def _experiments(
+    version: TaskVersion, owner: User, worker: Worker, price: Price, now: datetime
+) -> None:
+    for n in EXPERIMENTS:
+        made = Experiment.objects.create(
+            name=f"Of {n}", version=version, owner=owner, n=n, source="tickets.csv",
+            created_at=now, started_at=now,
+        )  # fmt: skip
+        for place, mode in enumerate(("single", "cached")):
+            batch = _batch(f"Of {n}: {mode}", version, owner, "review", n, now, mode)
+            batch.experimental = True
+            _fill(batch, worker, price, now)
+            made.arms.create(position=place, label=mode, batch=batch)
+
+
+def _recurring(versions: list[TaskVersion], people: list[User]) -> None:
+    """Each with runs whose batches are among those of the board."""
+    done = list(Batch.objects.on_board().filter(finished_at__isnull=False).order_by("id"))
+    for n in range(RECURRING):
+        one = Recurring.objects.make(
+            RunOptions(mode="cached"), people[n % 5], name=f"Every morning {n}",
+            task_type=versions[n % 20].task_type, source_batch=done[-1], cron="0 9 * * *",
+        )  # fmt: skip
+        RecurringRun.objects.bulk_create(
+            RecurringRun(recurring=one, due_at=batch.created_at, state="started", batch=batch)
+            for batch in done[n::RECURRING][:RUNS]
+        )
 
 
 def _version(number: int) -> TaskVersion:

@@ -8,7 +8,8 @@ import pytest
 from batchboard.arms import Past, arm_of, modes_that_ran, past_arm
 from batchboard.compare import Verdict, compare
 from batchboard.compare.effects import total
-from batchboard.models import Attempt, Batch, Item, Limits
+from batchboard.models import Attempt, Batch, Item, Limits, Tally
+from batchboard.models.tallying import measured
 from batchboard.money import units
 from batchboard.pricing import Usage, rates
 from dispatch import recorder, rescue
@@ -137,6 +138,7 @@ def test_an_answer_without_a_price_is_no_cost_of_nothing():
     batch = run(draft(2))
     Attempt.objects.update(cost=None, reserved=Decimal(0))
     Item.objects.update(cost=0)
+    Tally.objects.all().delete()
     assert arm_of([batch], "single").unpriced == 2
 
 
@@ -171,29 +173,72 @@ def test_items_of_several_batches_have_keys_of_their_own():
     invariants(arm)
 
 
-def test_a_batch_that_ended_is_measured_once_and_again_when_it_changed(
-    django_assert_max_num_queries,
-):
+def test_a_batch_is_summed_up_when_it_ends_and_again_when_it_ended_anew():
     batch = in_review(10, bad=1)
     task_type = batch.version.task_type
+    (stored,) = Tally.objects.sums_of([batch])
+    assert [stored] == measured([batch])
     first = past_arm(task_type, Past())
-    with django_assert_max_num_queries(3):
-        assert past_arm(task_type, Past()) == first
     batch.retry()
+    assert not Tally.objects.exists()
     run(batch)
     again = past_arm(task_type, Past())
     assert (first.dead, again.dead, again.attempts) == (1, 0, 11)
+    assert Tally.objects.sums_of([batch]) == measured([batch])
 
 
-def test_a_running_batch_is_measured_each_time():
+def test_a_page_over_batches_that_ended_reads_no_item(django_assert_num_queries):
+    version = task_version()
+    for _ in range(3):
+        run(draft(4, version=version))
+    with django_assert_num_queries(4) as asked:
+        assert past_arm(version.task_type, Past()).items == 12
+    read = [query["sql"] for query in asked.captured_queries if "sampleditem" not in query["sql"]]
+    assert not [sql for sql in read if "batchboard_item" in sql or "batchboard_attempt" in sql]
+
+
+def test_a_cancelled_batch_is_summed_up_once_the_last_of_its_calls_ended():
+    batch = queued(4)
+    worker = live_worker()
+    first, second, *_ = admit(worker, room=2).calls
+    recorder.settle(worker.pk, [finished(first, usage=COLD)], admits=False)
+    batch.cancel()
+    assert Tally.objects.catch_up() == 0, "a call is in flight"
+    assert past_arm(batch.version.task_type, Past()).items == 1
+    recorder.settle(worker.pk, [finished(second, usage=COLD)], admits=False)
+    assert Tally.objects.catch_up() == 1
+    assert Tally.objects.catch_up() == 0
+    batch.refresh_from_db()
+    assert Tally.objects.sums_of([batch]) == measured([batch])
+
+
+def test_nothing_is_stored_of_a_batch_that_was_sent_back_to_work_while_it_was_summed_up(
+    monkeypatch,
+):
+    batch = in_review(3, bad=1)
+    Tally.objects.all().delete()
+
+    def slow(batches):
+        found = measured(batches)
+        batch.retry()
+        return found
+
+    monkeypatch.setattr("batchboard.models.tally.measured", slow)
+    Tally.objects.catch_up()
+    assert not Tally.objects.exists()
+
+
+def test_a_batch_under_way_is_left_out_and_told_by_its_number():
     batch = queued(2)
     worker = live_worker()
     first, second = admit(worker).calls
     recorder.settle(worker.pk, [finished(first)], admits=False)
     task_type = batch.version.task_type
-    assert past_arm(task_type, Past()).items == 1
+    arm = past_arm(task_type, Past())
+    assert (arm.items, arm.under_way) == (0, 1)
     recorder.settle(worker.pk, [finished(second)], admits=False)
-    assert past_arm(task_type, Past()).items == 2
+    arm = past_arm(task_type, Past())
+    assert (arm.items, arm.under_way) == (2, 0)
 
 
 def test_an_arm_without_batches_is_empty():

@@ -75,10 +75,10 @@ def test_machines_get_the_same_figures(both, capsys):
 def test_where_there_is_nothing_to_compare_that_is_said(capsys):
     version = task_version()
     name = version.task_type.name
-    assert f"no item of {name} ended yet" in said(capsys, name)
+    assert f"no batch of {name} ended yet" in said(capsys, name)
     run(draft(2, version=version))
     assert "ran in one mode only, single" in said(capsys, name)
-    assert "no item of" in said(capsys, name, "--before=mode=single", "--after=version=9")
+    assert "no batch of" in said(capsys, name, "--before=mode=single", "--after=version=9")
     assert json.loads(said(capsys, name, "--json"))["headline"] is None
 
 

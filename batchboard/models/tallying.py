@@ -1,31 +1,24 @@
-"""What each batch cost, in sums that add up; those of batches that ended are remembered."""
+"""Sums up what batches did and cost, from their items and attempts."""
 
-from bisect import bisect_left
-from collections import Counter, OrderedDict, defaultdict
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
-from datetime import datetime, timedelta
-from itertools import accumulate
-from typing import Any
+from collections import Counter, defaultdict
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 from django.db import connection
 from django.db.models import Case, Count, Q, Sum, When
 
 from batchboard import rows
+from batchboard.batch_sums import LATENCY_STEP, BatchSums, Stretch, added, merged
 from batchboard.compare.spread import Spread, Sums
-from batchboard.models import Attempt, Batch, Price
+from batchboard.models.attempt import Attempt, Price
 from batchboard.money import ZERO, share_out, units
-from batchboard.pricing import Usage
-from batchboard.states import UNFINISHED_BATCH, ItemState
-from dispatch.outcome import Outcome
+from batchboard.pricing import KINDS, Usage
+from batchboard.states import ItemState
 
-KINDS = ("input", "output", "cache_write_5m", "cache_write_1h", "cache_read")
+if TYPE_CHECKING:
+    from batchboard.models.batch import Batch
+
 ENDED = (str(ItemState.SUCCEEDED), str(ItemState.DEAD))
-LATENCY_STEP = 20
-"""Milliseconds that are not told apart."""
-
-REMEMBERED = 5_000
-
 ITEMS = (
     f"SELECT batch_id, state, latency_ms / {LATENCY_STEP}, COUNT(*), SUM(cost),"  # noqa: S608
     " SUM(CAST(cost - {centre} AS double precision) * (cost - {centre})) FROM batchboard_item"
@@ -42,74 +35,26 @@ STRETCH = {
 }
 """Ten seconds, within which calls count as following each other without a gap."""
 
-Stretch = tuple[datetime, datetime]
+
+def measured(batches: Sequence["Batch"]) -> list[BatchSums]:
+    """What each of the batches did and cost, in their order, from its items and attempts: slow
+    where they are many. A fixed number of queries."""
+    if not batches:
+        return []
+    items, latencies = _items(batches)
+    attempts, at_work = _attempts(batches), _at_work(batches)
+    return [
+        BatchSums(
+            spread=items[pk],
+            latencies=latencies[pk],
+            at_work=merged(at_work[pk]),
+            **attempts[pk],
+        )
+        for pk in (batch.pk for batch in batches)
+    ]
 
 
-@dataclass(frozen=True)
-class Measured:
-    """Sums over items of a batch that have a result or are dead, and over their ended attempts, as
-    in ArmData. `latencies` counts items by steps of latency, `at_work` are stretches of time in
-    which calls were in flight."""
-
-    spread: Spread = field(default_factory=Spread)
-    usage: Usage = field(default_factory=Usage)
-    money: Usage = field(default_factory=Usage)
-    failed_usage: Usage = field(default_factory=Usage)
-    failed_money: Usage = field(default_factory=Usage)
-    unknown: int = 0
-    unknown_attempts: int = 0
-    unpriced: int = 0
-    calls: int = 0
-    attempts: int = 0
-    failed_attempts: int = 0
-    lost: int = 0
-    latencies: Counter[int] = field(default_factory=Counter)
-    at_work: tuple[Stretch, ...] = ()
-
-    def __add__(self, other: "Measured") -> "Measured":
-        values = {
-            name: _together(value, getattr(other, name)) for name, value in vars(self).items()
-        }
-        return Measured(**values)
-
-    @property
-    def seconds_at_work(self) -> float:
-        """Wall time in which at least one call was in flight, give or take ten seconds a pause."""
-        whole = sum((end - start for start, end in _merged(self.at_work)), timedelta())
-        return whole.total_seconds()
-
-    def latency(self, share: float) -> int | None:
-        """Milliseconds that the calls of a share of the results took no longer than."""
-        steps = sorted(self.latencies)
-        if not steps:
-            return None
-        sums = list(accumulate(self.latencies[step] for step in steps))
-        return steps[bisect_left(sums, share * sums[-1])] * LATENCY_STEP
-
-
-_remembered: OrderedDict[tuple[Any, ...], Measured] = OrderedDict()
-
-
-def measured(batches: Sequence[Batch]) -> list[Measured]:
-    """What each of the batches cost, in their order. A fixed number of queries.
-
-    A batch that ended does not change without its counters changing, so it is measured once in
-    each process: a page over a hundred thousand items is quick from its second opening on.
-    """
-    known = {
-        batch.pk: found for batch in batches if (found := _remembered.get(_key(batch))) is not None
-    }
-    fresh = _measure([batch for batch in batches if batch.pk not in known])
-    for batch in batches:
-        if batch.pk in fresh and batch.state not in UNFINISHED_BATCH:
-            _remembered[_key(batch)] = fresh[batch.pk]
-    while len(_remembered) > REMEMBERED:
-        _remembered.popitem(last=False)
-    known |= fresh
-    return [known[batch.pk] for batch in batches]
-
-
-def counted(batches: Sequence[Batch]) -> Any:
+def counted(batches: Sequence["Batch"]) -> Any:
     """Ended attempts at items that have a result or are dead."""
     attempts = Attempt.objects.ended().filter(batch__in=[batch.pk for batch in batches])
     if all(batch.succeeded + batch.dead == batch.total for batch in batches):
@@ -117,30 +62,7 @@ def counted(batches: Sequence[Batch]) -> Any:
     return attempts.filter(item__state__in=ENDED).order_by()
 
 
-def _key(batch: Batch) -> tuple[Any, ...]:
-    return (
-        batch.public_id, batch.state, batch.total, batch.succeeded, batch.dead, batch.cancelled,
-        batch.cost, batch.unknown_cost, batch.input_tokens, batch.output_tokens,
-    )  # fmt: skip
-
-
-def _measure(batches: Sequence[Batch]) -> dict[int, Measured]:
-    if not batches:
-        return {}
-    items, latencies = _items(batches)
-    attempts, at_work = _attempts(batches), _at_work(batches)
-    return {
-        pk: Measured(
-            spread=items[pk],
-            latencies=latencies[pk],
-            at_work=_merged(at_work[pk]),
-            **attempts[pk],
-        )
-        for pk in (batch.pk for batch in batches)
-    }
-
-
-def _items(batches: Sequence[Batch]) -> tuple[dict[int, Spread], dict[int, Counter[int]]]:
+def _items(batches: Sequence["Batch"]) -> tuple[dict[int, Spread], dict[int, Counter[int]]]:
     """How costs are spread, and latencies of results, by batch."""
     known: dict[tuple[int, str], Sums] = defaultdict(Sums)
     latencies: dict[int, Counter[int]] = defaultdict(Counter)
@@ -165,7 +87,7 @@ def _items(batches: Sequence[Batch]) -> tuple[dict[int, Spread], dict[int, Count
 
 
 def _with_bounds(
-    batches: Sequence[Batch], known: dict[tuple[int, str], Sums]
+    batches: Sequence["Batch"], known: dict[tuple[int, str], Sums]
 ) -> dict[tuple[int, str], Sums]:
     """The sums that change when unknown costs count at their bound."""
     some = [batch for batch in batches if batch.unknown_cost]
@@ -184,18 +106,18 @@ def _with_bounds(
     return {key: known[key].changed(old[key], new[key]) for key in old if key in known}
 
 
-def _attempts(batches: Sequence[Batch]) -> dict[int, dict[str, Any]]:
+def _attempts(batches: Sequence["Batch"]) -> dict[int, dict[str, Any]]:
     """Sums over attempts by batch: tokens and money by kind, and how they ended."""
     unknown = Q(cost=None)
     # What was answered and yet has no cost, or had nothing reserved for it, had no price at all.
     unpriced = unknown & (Q(input_tokens__isnull=False) | Q(reserved=0))
     groups: Any = (
         counted(batches)
-        .values("batch", "price", well=Case(When(outcome=Outcome.OK, then=1), default=0))
+        .values("batch", "price", well=Case(When(outcome="ok", then=1), default=0))
         .annotate(
             count=Count("id"),
             calls=Sum("slot"),
-            lost=Count("id", filter=Q(outcome=Outcome.LOST)),
+            lost=Count("id", filter=Q(outcome="lost")),
             spent=Sum("cost"),
             unknown=Count("id", filter=unknown),
             bound=Sum("reserved", filter=unknown),
@@ -216,10 +138,10 @@ def _sums(groups: list[dict[str, Any]], prices: dict[int, dict[str, int]]) -> di
     for group in groups:
         tokens = [group[kind] or 0 for kind in KINDS]
         spent = _by_kind(units(group["spent"] or ZERO), tokens, prices.get(group["price"], {}))
-        usage, money = _added(usage, Usage(*tokens)), _added(money, spent)
+        usage, money = added([usage, Usage(*tokens)]), added([money, spent])
         if not group["well"]:
-            failed_usage = _added(failed_usage, Usage(*tokens))
-            failed_money = _added(failed_money, spent)
+            failed_usage = added([failed_usage, Usage(*tokens)])
+            failed_money = added([failed_money, spent])
     return {
         "usage": usage,
         "money": money,
@@ -244,7 +166,7 @@ def _by_kind(spent: int, tokens: list[int], rates: dict[str, Any]) -> Usage:
     return Usage(*share_out(spent, weights)) if any(weights) else Usage(input=spent)
 
 
-def _at_work(batches: Sequence[Batch]) -> dict[int, list[Stretch]]:
+def _at_work(batches: Sequence["Batch"]) -> dict[int, list[Stretch]]:
     ids = [batch.pk for batch in batches]
     sql = AT_WORK.format(ids=_places(ids), stretch=STRETCH[connection.vendor])
     found: dict[int, list[Stretch]] = defaultdict(list)
@@ -253,31 +175,6 @@ def _at_work(batches: Sequence[Batch]) -> dict[int, list[Stretch]]:
         if start and end:
             found[batch].append((start, end))
     return found
-
-
-def _merged(stretches: Iterable[Stretch]) -> tuple[Stretch, ...]:
-    """The same time in stretches that do not touch."""
-    apart: list[Stretch] = []
-    for start, end in sorted(stretches):
-        if apart and start <= apart[-1][1]:
-            apart[-1] = (apart[-1][0], max(apart[-1][1], end))
-        else:
-            apart.append((start, end))
-    return tuple(apart)
-
-
-def _together(one: Any, other: Any) -> Any:
-    return _added(one, other) if isinstance(one, Usage) else one + other
-
-
-def _added(one: Usage, other: Usage) -> Usage:
-    return Usage(
-        one.input + other.input,
-        one.output + other.output,
-        one.cache_write_5m + other.cache_write_5m,
-        one.cache_write_1h + other.cache_write_1h,
-        one.cache_read + other.cache_read,
-    )
 
 
 def _places(values: Sequence[Any]) -> str:
