@@ -75,6 +75,13 @@
   };
 
   htmx.defineExtension("steady", {
+    // What a person does replaces what is under way. htmx would begin a refresh that waited behind
+    // that first, and the act would wait for it, until its own button is swapped away, and be lost.
+    init(htmxs) {
+      document.addEventListener("htmx:abort", (event) => {
+        htmxs.getInternalData(event.target).queuedRequests = [];
+      }, true);
+    },
     isInlineSwap: (style) => style === "steady",
     handleSwap(style, target, fragment) {
       if (style !== "steady") return false;

@@ -4,7 +4,7 @@
 
 writes FOLDER/page-size-scheme.png, in two to four minutes. `--only` takes pages whose name contains
 one of the texts, `--whole` takes pages in their full height. `--readme` writes just the README's
-three pictures, small, into DOCS.
+four pictures, small, into DOCS.
 """
 
 import argparse
@@ -27,7 +27,9 @@ LIMITS = {
     "DISPATCH_CONCURRENCY": "20", "DISPATCH_HEADROOM": "0.8", "DISPATCH_RPM": "1000",
     "DISPATCH_ITPM": "2000000", "DISPATCH_OTPM": "400000", "DISPATCH_BUDGET_USD": "25",
 }  # fmt: skip
-README = {"board": "light", "batch-running": "dark", "review": "light"}
+README = {
+    "board": "light", "batch-running": "dark", "review": "light", "costs-experiment": "light",
+}  # fmt: skip
 NOT_QUIET = "[aria-busy=true], .htmx-request, .htmx-swapping, .htmx-settling"
 
 

@@ -49,9 +49,10 @@ CHANGES = (
 )
 
 
-def competitors(folder: Path) -> Path:
-    """Forty competitors, a row for each."""
-    names = COMPETITORS.replace("\n", "|")
+def competitors(folder: Path, count: int = 40) -> Path:
+    """A row for each competitor; after the first forty, for their shops in Europe."""
+    names = COMPETITORS.replace("\n", "|").split("|")[:40]
+    names += [f"{name} Europe" for name in names]
     rows = (
         {
             "competitor": _slug(name),
@@ -61,10 +62,10 @@ def competitors(folder: Path) -> Path:
             "last_week": f"Starter ${low}, middle plan ${low * 2 + 1}. Free trial of 14 days.",
             "page_text": PAGES[n % len(PAGES)].format(new=low * 2 + 4, yearly=low * 2 - 3, low=low),
         }
-        for n, name in enumerate(names.split("|")[:40])
+        for n, name in enumerate(names[:count])
         for low in [9 + n * 7 % 13]
     )
-    return _write(folder / "competitors.csv", rows)
+    return _write(folder / f"competitors-{count}.csv", rows)
 
 
 def pull_requests(folder: Path, count: int) -> Path:

@@ -45,6 +45,9 @@ def still(story: Story) -> Iterator[Shot]:
     yield Shot("experiments", "/experiments/", operator)
     yield Shot("experiment-draft", shown["experiment draft"], operator)
     yield Shot("experiment", shown["experiment"], operator)
+    yield Shot(
+        "costs-experiment", f"/costs/?experiment={shown['experiment'].split('/')[2]}", operator
+    )
     yield Shot("experiment-new", "/experiments/new/?type=1&items=30", operator)
     yield Shot("task-types", "/task-types/", operator)
     yield Shot("task-type", shown["task type"], operator)

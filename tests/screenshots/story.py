@@ -1,5 +1,6 @@
 """What happened in the installation that the pictures show: real runs, made through its pages."""
 
+import json
 import re
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
@@ -133,13 +134,22 @@ class Story:
         )  # fmt: skip
 
     def _experiment(self) -> None:
-        """One that ended, and one that was not started."""
-        arms = {"arms": "0,1,2", "mode-0": "single", "mode-1": "cached", "mode-2": "packed",
-                "size-2": "4", "n": 30, "budget": "2.00"}  # fmt: skip
+        """One that ended and was reviewed, and one that was not started."""
+        arms = {"arms": "0,1,2,3", "mode-0": "single", "mode-1": "cached", "mode-2": "session",
+                "size-2": "8", "mode-3": "packed", "size-3": "5", "n": 50,
+                "budget": "2.00"}  # fmt: skip
+        items = material.competitors(self.folder, 60)
         for shown_as, start in (("experiment draft", False), ("experiment", True)):
-            path = self.operator.experiment(self.competitors, "Weekly competitor scan", arms, start)
+            path = self.operator.experiment(items, "Weekly competitor scan", arms, start)
             self.shown[shown_as] = path
         until(lambda: "What to do next" in self.operator.get(path).text(), 60, "the verdict")
+        batches = self.bb.read_all(
+            "SELECT b.public_id FROM batchboard_batch b JOIN batchboard_experimentarm a"
+            " ON a.batch_id = b.id WHERE b.state = 'review'"
+        )
+        for (batch,) in batches:
+            for drawn in json.loads(self.bb.run("batch", "review", "--json", batch)):
+                self.bb.run("batch", "judge", batch, drawn["key"], "pass")
 
     def _repeat(self) -> None:
         """Three that recur: one ran, one is to come, one is paused."""
