@@ -17,12 +17,13 @@ test: $(STAMP) ## the gate: format, lint, types, import rules, migrations, tests
 	$(BIN)/lint-imports
 	BATCHBOARD_DATA_DIR=.data/check $(BIN)/python manage.py makemigrations --check --dry-run
 	$(BIN)/python -m pytest -n 2 -m "not processes"
-	$(BIN)/python -m tests.on_postgres -n 2 -m "not processes" tests/domain tests/engine tests/face
-	$(BIN)/python -m pytest -n 2 -m "processes and not timed and not browser"
+	$(BIN)/python -m tests.on_postgres -n 2 -m "not processes" tests/domain tests/engine
+	$(BIN)/python -m pytest -n 3 -m "processes and not timed and not browser"
 	$(BIN)/python -m pytest -n 2 -m browser
 	$(BIN)/python -m pytest -m "processes and timed"
 
 accept: $(STAMP) ## every acceptance test at full size, on both kinds of servers (about an hour)
+	$(BIN)/python -m tests.on_postgres -n 2 -m "not processes" tests/face
 	FULL=1 $(BIN)/python -m pytest -m processes -s
 
 bench: $(STAMP) ## throughput, rate limits, ingest, pages, live updates (about 40 minutes)

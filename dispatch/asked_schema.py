@@ -7,14 +7,20 @@ it would drop goes into the `description` of the part where it stood. What is as
 than the contract (no property that is not named, for one), so an answer to it can always pass.
 """
 
+from __future__ import annotations
+
 import json
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import anthropic
+if TYPE_CHECKING:
+    import anthropic
+else:
+    from dispatch.sdk import anthropic
+
 
 ENFORCED = frozenset(
     {"$defs", "$ref", "additionalProperties", "anyOf", "const", "enum", "items", "properties"}

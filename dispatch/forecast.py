@@ -1,13 +1,14 @@
 """Estimates before a run: what the provider counts, what this task type measured, arithmetic."""
 
+from __future__ import annotations
+
 import asyncio
 import logging
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import anthropic
 from django.utils import timezone
 
 from batchboard.estimate import Allowed, Estimate, Work, estimate
@@ -21,6 +22,11 @@ from dispatch.modes.provider_batch import LIFETIME
 from dispatch.modes.single import Single
 from dispatch.modes.work import ItemWork, VersionWork
 from dispatch.provider import count_tokens, make_client
+
+if TYPE_CHECKING:
+    import anthropic
+else:
+    from dispatch.sdk import anthropic
 
 log = logging.getLogger(__name__)
 SAMPLE = 3

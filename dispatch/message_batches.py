@@ -4,21 +4,27 @@ The API knows no idempotency key, and the SDK's client would send again by itsel
 is 0, and who asks has to know whether an error means that nothing was created.
 """
 
+from __future__ import annotations
+
 import json
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import datetime
-from typing import IO, Any
+from typing import IO, TYPE_CHECKING, Any
 
-import anthropic
 import httpx2
-from anthropic.types.messages import MessageBatch
 from django.conf import settings
 
 from batchboard.pricing import Usage
 from dispatch.calls import Reply
 from dispatch.outcome import Outcome
 from dispatch.provider import read_message
+
+if TYPE_CHECKING:
+    import anthropic
+    from anthropic.types.messages import MessageBatch
+else:
+    from dispatch.sdk import anthropic
 
 PATH = "/v1/messages/batches"
 ASK_SECONDS = 30.0
@@ -39,7 +45,11 @@ ERRORS = {
 }
 NOTHING = Usage()
 NEVER_CONNECTED = (httpx2.ConnectError, httpx2.ConnectTimeout, httpx2.PoolTimeout)
-FAILURES = (anthropic.AnthropicError, httpx2.HTTPError)
+
+
+def failures() -> tuple[type[Exception], ...]:
+    """What a request to the provider may raise."""
+    return anthropic.AnthropicError, httpx2.HTTPError
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +63,7 @@ class Seen:
 
 
 class MessageBatches:
-    """One client, for one piece of work at a time. Its methods raise what is in FAILURES."""
+    """One client, for one piece of work at a time. Its methods raise what is in failures()."""
 
     def __init__(self) -> None:
         self._client = anthropic.Anthropic(
@@ -62,7 +72,7 @@ class MessageBatches:
             max_retries=0,
         )
 
-    def __enter__(self) -> "MessageBatches":
+    def __enter__(self) -> MessageBatches:
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -71,7 +81,10 @@ class MessageBatches:
     def create(self, body: IO[bytes], seconds: float) -> Seen:
         """Send a body that `write_body` wrote; it is read as it goes out."""
         created = self._client.post(
-            PATH, cast_to=MessageBatch, content=body, options={"timeout": seconds}
+            PATH,
+            cast_to=anthropic.types.messages.MessageBatch,
+            content=body,
+            options={"timeout": seconds},
         )
         return _seen(created)
 

@@ -5,20 +5,26 @@ models, which costs a third of the processor time of a call; and streams are rea
 whose beginning others wait for.
 """
 
+from __future__ import annotations
+
 import asyncio
 import json
 import time
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import aiohttp
-import anthropic
 import httpx2
 from django.conf import settings
 
 from batchboard.pricing import Usage
 from dispatch.calls import Reply, Told
 from dispatch.outcome import Outcome
+
+if TYPE_CHECKING:
+    import anthropic
+else:
+    from dispatch.sdk import anthropic
 
 NOTHING = Usage()
 SPEND_CODES = {"enforced_spend_limit_reached", "contract_spend_limit_reached"}

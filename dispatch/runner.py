@@ -7,6 +7,8 @@ and a worker that cannot renew it in time ends its calls itself, before their sl
 others.
 """
 
+from __future__ import annotations
+
 import asyncio
 import logging
 import os
@@ -17,9 +19,8 @@ import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
-import anthropic
 import uvloop
 from django.db import InterfaceError, OperationalError, connections
 
@@ -29,7 +30,7 @@ from batchboard.models.lifecycle import decision
 from batchboard.money import units
 from batchboard.pricing import Rates, Usage
 from batchboard.states import BatchState
-from dispatch import governor, recorder
+from dispatch import governor, recorder, sdk
 from dispatch.calls import Began, Call, Finished, Part, PartReply, Reply
 from dispatch.conversations import turns_of
 from dispatch.modes import MODES
@@ -38,6 +39,11 @@ from dispatch.outcome import Outcome
 from dispatch.provider import ask, make_client
 from dispatch.provider_identity import provider_now
 from dispatch.versions import work_of
+
+if TYPE_CHECKING:
+    import anthropic
+else:
+    from dispatch.sdk import anthropic
 
 log = logging.getLogger(__name__)
 
@@ -99,6 +105,7 @@ class Runner:
 
     def start(self) -> None:
         """Register as a worker and begin; returns once calls can be taken."""
+        sdk.load()
         with decision():
             ModelLimit.objects.forget_told_by_others(provider_now())
         self._register()

@@ -8,14 +8,15 @@ search goes on. Only when none showed up for longer than the request could have 
 it sent again.
 """
 
+from __future__ import annotations
+
 import logging
 import tempfile
 import time
 from collections.abc import Iterable, Iterator
 from datetime import timedelta
-from typing import IO, Any
+from typing import IO, TYPE_CHECKING, Any
 
-import anthropic
 from django.db import connections
 
 from batchboard import rows, signals
@@ -28,9 +29,9 @@ from dispatch import holding, recorder
 from dispatch.calls import Call, Finished, Part, Reply
 from dispatch.holding import Held
 from dispatch.message_batches import (
-    FAILURES,
     MessageBatches,
     Seen,
+    failures,
     never_sent,
     read_result,
     write_body,
@@ -40,6 +41,11 @@ from dispatch.modes.work import Framing, ItemWork
 from dispatch.outcome import Outcome
 from dispatch.provider import reply_to
 from dispatch.versions import work_of
+
+if TYPE_CHECKING:
+    import anthropic
+else:
+    from dispatch.sdk import anthropic
 
 log = logging.getLogger(__name__)
 
@@ -77,7 +83,7 @@ def work_through() -> int:
                 _advance(held)
             except (holding.Lost, recorder.Fenced):
                 log.warning("submission %s was taken over", held.row.public_id)
-            except FAILURES as error:
+            except failures() as error:
                 _put_off(held, _said(error))
             except Exception:
                 log.exception("submission %s: put off", held.row.public_id)
@@ -149,7 +155,7 @@ def _post(held: Held, body: IO[bytes]) -> None:
     try:
         with MessageBatches() as batches:
             created = batches.create(body, POST_SECONDS)
-    except FAILURES as error:
+    except failures() as error:
         _not_sent(held, error)
         return
     _with_provider(held, created, proven=True)

@@ -26,7 +26,7 @@ CONTEXT_TOKENS = 6_000
     [
         pytest.param("single", marks=pytest.mark.full),
         pytest.param("cached", marks=pytest.mark.full),
-        "session",
+        pytest.param("session", marks=pytest.mark.full),
         "packed",
     ],
 )
@@ -154,6 +154,7 @@ LEAST = {
 }
 
 
+@pytest.mark.full
 def test_a_context_below_the_minimum_is_not_marked_and_costs_no_more(install):
     bb = install("--latency 0.1", DISPATCH_CONCURRENCY="20")
     costs = {}
@@ -165,6 +166,7 @@ def test_a_context_below_the_minimum_is_not_marked_and_costs_no_more(install):
     assert costs["cached"] == costs["single"]
 
 
+@pytest.mark.full
 def test_packed_items_get_their_own_answer_or_a_reason(install):
     """From a provider that leaves out, doubles, shuffles and makes up entries."""
     bb = install(

@@ -128,6 +128,7 @@ def test_everything_killed_in_the_middle(bb):
     ledger_equals_bill(bb)
 
 
+@pytest.mark.full
 def test_a_batch_that_is_cancelled_keeps_and_pays_what_had_succeeded(bb):
     # Long, because what is cancelled has worked on a share of it, and the command takes its time.
     bb.simulate(batch_seconds=60)

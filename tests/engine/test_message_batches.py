@@ -13,8 +13,8 @@ from batchboard.models import Attempt, Submission
 from batchboard.states import SubmissionState
 from dispatch import submissions
 from dispatch.message_batches import (
-    FAILURES,
     MessageBatches,
+    failures,
     never_sent,
     read_result,
     write_body,
@@ -111,12 +111,12 @@ def test_a_cancelled_one_ends_with_what_it_had_not_reached_as_canceled(provider)
 def test_errors_are_told_apart(provider, settings):
     provider()
     with MessageBatches() as batches:
-        with pytest.raises(FAILURES) as invalid:
+        with pytest.raises(failures()) as invalid:
             batches.create(io.BytesIO(b'{"requests":[]}'), 30)
-        with pytest.raises(FAILURES) as unknown:
+        with pytest.raises(failures()) as unknown:
             batches.look_at("msgbatch_none")
     settings.ANTHROPIC_BASE_URL = "http://127.0.0.1:9"
-    with MessageBatches() as batches, pytest.raises(FAILURES) as refused:
+    with MessageBatches() as batches, pytest.raises(failures()) as refused:
         batches.create(body("one"), 5)
     assert reply_to(invalid.value).outcome is Outcome.INVALID
     assert unknown.value.status_code == 404
@@ -125,7 +125,7 @@ def test_errors_are_told_apart(provider, settings):
 
 def test_an_answer_that_does_not_come_in_time_may_have_been_created(provider):
     held = provider(batch_answer_seconds=30)
-    with MessageBatches() as batches, pytest.raises(FAILURES) as late:
+    with MessageBatches() as batches, pytest.raises(failures()) as late:
         batches.create(body("one"), 1)
     assert not never_sent(late.value)
     assert held.ledger.statistics()["message_batches"] == 1
