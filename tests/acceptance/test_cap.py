@@ -7,7 +7,6 @@ from tests.acceptance.installation import in_flight
 pytestmark = pytest.mark.timed
 
 
-@pytest.mark.servers
 def test_three_batches_share_one_cap_and_fill_it(install, size):
     bb = install("--latency 1 --latency-sigma 0", DISPATCH_CONCURRENCY="50")
     task_type = bb.task_type()
