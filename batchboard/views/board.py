@@ -11,7 +11,7 @@ from django.views.decorators.http import require_safe
 from batchboard import rows
 from batchboard.models import Batch, Limits, Preparation, TaskType, User, Worker
 from batchboard.views.board_filter import MOST_CARDS, STATES, BoardFilter
-from batchboard.views.cards import Card, cards, items_in_calls, live_items
+from batchboard.views.cards import Card, calls_in_flight, cards, live_items
 from batchboard.views.columns import CARDS_SHOWN, COLUMNS, ENDED, Column, counts
 from batchboard.views.limits_bar import limits_bar
 from batchboard.views.sharing import shared
@@ -111,7 +111,7 @@ def _columns(shown: BoardFilter, now: datetime) -> dict[str, Any]:
         "toggle": shown.address(
             ended="" if shown.ended else "1", column="" if shown.ended else "ended"
         ),
-        "in_flight": sum(items_in_calls(limits).values()),
+        "in_flight": calls_in_flight(limits),
         "limits": limits,
         "workers": workers,
     }

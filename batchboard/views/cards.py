@@ -10,6 +10,7 @@ from django.db.models import Max
 from django.urls import reverse
 
 from batchboard.models import Attempt, Batch, Event, Limits, Mode, Submission
+from batchboard.models.batch import group_size
 from batchboard.states import BATCH_MOVES, UNFINISHED_BATCH, BatchState
 from batchboard.views.actions import Action, action
 from batchboard.views.progress import Progress, cells_of, progress
@@ -32,6 +33,11 @@ class Card:
     action: Action | None
     seconds_left: float | None
     seconds_passed: float | None
+
+    @property
+    def n(self) -> int:
+        """The most calls at once."""
+        return self.at_most // _items_in_a_call(self.batch)
 
     @property
     def waiting(self) -> int:
@@ -100,6 +106,11 @@ def live_items(limits: Limits) -> dict[int, int]:
     return found
 
 
+def calls_in_flight(limits: Limits) -> int:
+    """Calls under way; several items may share one."""
+    return Attempt.objects.live().filter(pk__gte=limits.oldest_live, slot=1).count()
+
+
 def items_in_calls(limits: Limits) -> dict[int, int]:
     """Items with a live attempt, by batch. Counted here: live attempts are few and the index of
     them finds them, while a GROUP BY would have the database walk over all that ever ended."""
@@ -153,10 +164,14 @@ def cards(
 
 
 def _at_most(batch: Batch, limits: Limits) -> int:
-    """How many may be under way at once; the cap holds for calls alone."""
+    """How many items may be under way at once; the cap holds for calls alone."""
     if batch.mode == Mode.PROVIDER_BATCH:
         return batch.concurrency or batch.total
-    return min(batch.concurrency or limits.cap, limits.cap)
+    return min(batch.concurrency or limits.cap, limits.cap) * _items_in_a_call(batch)
+
+
+def _items_in_a_call(batch: Batch) -> int:
+    return group_size(batch.mode, batch.group_size) if batch.mode == Mode.PACKED else 1
 
 
 def _times(batch: Batch, now: datetime) -> tuple[float | None, float | None]:

@@ -14,6 +14,7 @@ from django.utils import timezone
 from batchboard.models import Batch, Limits, Review, SampledItem, User
 from batchboard.views.columns import Column
 from tests.face.conftest import MakeBatch
+from tests.factories import admit, live_worker, queued
 
 pytestmark = pytest.mark.django_db
 STARTED = timezone.now() - timedelta(minutes=5)
@@ -233,3 +234,14 @@ def test_the_fragment_is_the_markup_of_the_page(page: Client, make_batch: MakeBa
     whole = page.get("/").content.decode()
     assert page.get("/board/columns").content.decode() in whole
     assert page.get("/board/limits").content.decode() in whole
+
+
+def test_items_that_share_a_call_count_on_the_card_and_their_calls_in_the_column(
+    page: Client, settings: Any
+) -> None:
+    settings.DISPATCH_CONCURRENCY = 3
+    queued(40, mode="packed", group_size=5)
+    admit(live_worker())
+    text = page.get("/").content.decode()
+    assert "15 / 15 in flight" in text
+    assert "3 / 3 calls in flight" in text
