@@ -87,6 +87,7 @@ def test_pause_resume_cancel_and_a_first_look(bb):
     until(ended, 10, "the calls in flight to end")
 
 
+@pytest.mark.full
 def test_rejecting_sends_items_again_under_the_newest_version(bb):
     items = bb.items(12)
     batch = bb.submit(items, bb.task_type(system="Version one."))
@@ -99,6 +100,7 @@ def test_rejecting_sends_items_again_under_the_newest_version(bb):
     bb.run("batch", "export", batch, status=3)
 
 
+@pytest.mark.full
 def test_a_changed_cap_holds_without_a_restart(bb):
     bb.simulate(latency=1.0)
     batch = bb.submit(bb.items(60), bb.task_type(), "--mode", "single")

@@ -55,7 +55,6 @@ def release(bb, batch: str) -> list[str]:
     return [json.loads(line)["key"] for line in bb.run("batch", "export", batch).splitlines()]
 
 
-@pytest.mark.servers
 def test_a_killed_call_worker(run):
     run.kill("calls1")
     ends_well(run)

@@ -72,6 +72,7 @@ def test_two_batches_never_pass_the_last_dollar_together(install, size):
     assert ceiling * Decimal("0.5") < Decimal(bb.statistics()["bill_usd"]) <= ceiling
 
 
+@pytest.mark.full
 def test_a_batch_has_a_budget_of_its_own(install):
     bb = install("--latency 0.2 --output-tokens 200", DISPATCH_CONCURRENCY="20")
     task_type = bb.task_type(max_tokens=300)
