@@ -74,7 +74,12 @@ def print_comparison(console: Console, comparison: Comparison) -> None:
         console.print(Text(_shown(comparison.detail)))
     for one in comparison.arms:
         if one is not comparison.chosen:
-            console.print(Text(_shown(f"{one.data.label}: {one.words}. {one.sentence}")))
+            said = (
+                one.sentence
+                if one.sentence.startswith(one.words)
+                else f"{one.words}. {one.sentence}"
+            )
+            console.print(Text(_shown(f"{one.data.label}: {said}")))
     for sentence in under_way(comparison):
         console.print(Text(_shown(sentence)))
     for advice in comparison.advice:

@@ -12,22 +12,23 @@ from rich.text import Text
 from batchboard import rows
 from batchboard.cli.refusals import BLOCKED, DEAD_ITEMS, DONE
 from batchboard.models import Batch, Limits
-from batchboard.states import UNFINISHED_BATCH, BatchState
+from batchboard.states import UNFINISHED_BATCH, BatchState, Wait
 from dispatch import pump
 
 INTERVAL_SECONDS = 0.25
 WAITS = {
-    "slot": "a free slot",
-    "rpm": "requests per minute",
-    "itpm": "input tokens per minute",
-    "otpm": "output tokens per minute",
-    "provider_pause": "the provider's pause after a 429",
-    "money": "money held for calls in flight",
-    "backoff": "the delay before a retry",
-    "cache": "the first answer to begin (it writes the cache)",
-    "wave": "the rest of its wave",
-    "worker": "a worker: none takes work, is `make run` running?",
-    "paused_all": "everything is paused",
+    Wait.SLOT: "a free slot",
+    Wait.REQUESTS: "requests per minute",
+    Wait.INPUT_TOKENS: "input tokens per minute",
+    Wait.OUTPUT_TOKENS: "output tokens per minute",
+    Wait.PROVIDER_PAUSE: "the provider's pause after a 429",
+    Wait.MONEY: "money held for calls in flight",
+    Wait.BACKOFF: "the delay before a retry",
+    Wait.CACHE: "the first answer to begin (it writes the cache)",
+    Wait.WAVE: "the rest of its wave",
+    Wait.WORKER: "a worker: none takes work, is `make run` running?",
+    Wait.PAUSED_ALL: "everything is paused",
+    Wait.PROVIDER: "the provider, which works through its message batches in its own time",
 }
 
 
@@ -84,7 +85,7 @@ def _view(batch: Batch) -> Table:
     if batch.state == BatchState.PAUSED:
         table.add_row("waits", "paused")
     elif batch.waits_for:
-        table.add_row("waits", Text(f"for {WAITS[batch.waits_for]}", style="yellow"))
+        table.add_row("waits", Text(f"for {WAITS[Wait(batch.waits_for)]}", style="yellow"))
     return table
 
 

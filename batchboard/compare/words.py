@@ -42,7 +42,8 @@ def between(interval: Interval[float]) -> str:
     if interval.low is None or interval.high is None:
         return "anything"
     decimals = 0 if interval.high - interval.low >= 0.02 else 1
-    return f"between {_signed(interval.low, decimals)} and {_signed(interval.high, decimals)}"
+    low, high = _signed(interval.low, decimals), _signed(interval.high, decimals)
+    return low if low == high else f"between {low} and {high}"
 
 
 def usd(amount: Decimal) -> str:
