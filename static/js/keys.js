@@ -41,7 +41,8 @@
 
   document.addEventListener("keydown", (event) => {
     if (event.ctrlKey || event.metaKey || event.altKey || event.isComposing) return;
-    if (event.target.closest("input, textarea, select, [contenteditable], dialog")) return;
+    // Of dialogs only open ones: the focus leaves one that was closed with the next frame, not before.
+    if (event.target.closest("input, textarea, select, [contenteditable], dialog[open]")) return;
     if (document.body.dataset.keys === "off" && event.key.length === 1) return;
     const key = event.key.length === 1 ? event.key.toLowerCase() : event.key;
     const led = leading;

@@ -53,6 +53,19 @@ def test_they_lead_from_page_to_page(pile: str, page: Page) -> None:
     assert page.url.endswith("/limits/")
 
 
+def test_they_act_in_the_moment_in_which_a_dialog_closes(page: Page) -> None:
+    page.goto("/limits/")
+    page.keyboard.press("?")
+    expect(page.get_by_role("dialog", name="Keys")).to_be_visible()
+    # Within one task, so that the browser has had no frame in which to move the focus.
+    page.evaluate("""() => {
+        document.getElementById("keys").close();
+        const key = { key: "/", bubbles: true, cancelable: true };
+        document.activeElement.dispatchEvent(new KeyboardEvent("keydown", key));
+    }""")
+    expect(page.get_by_role("combobox", name="Search batches and items")).to_be_focused()
+
+
 def test_they_walk_over_the_board_and_act_on_a_card(pile: str, page: Page) -> None:
     keys = page.keyboard
     page.goto("/")
