@@ -11,10 +11,10 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from batchboard.arms import Past, arms_of, modes_that_ran, past_arm
+from batchboard.arms import Past, arms_of, modes_that_ran, past_arms
 from batchboard.cli.commands import printable
 from batchboard.cli.refusals import BAD_INPUT
-from batchboard.compare import ArmData, ArmResult, Comparison, Interval, compare
+from batchboard.compare import ArmData, ArmResult, Comparison, Interval, Pairing, compare
 from batchboard.compare.words import between, change, percent, under_way, usd
 from batchboard.models import Experiment, Mode, TaskType
 from batchboard.money import dollars
@@ -33,7 +33,7 @@ def costs(options: dict[str, Any]) -> None:
         raise _bad("Name a task type, or an experiment with --experiment ID.")
     task_type = _find(options["task_type"])
     sets, why = _sets(task_type, options["before"], options["after"] or [])
-    arms = [past_arm(task_type, past) for past in sets]
+    arms = past_arms(task_type, [(past, "") for past in sets])
     empty = [arm.label for arm in arms if not arm.items]
     if empty:
         why = f"Nothing to compare: no batch of {task_type.name} ended in {' and '.join(empty)}."
@@ -47,16 +47,16 @@ def _costs_of_experiment(options: dict[str, Any]) -> None:
     if options["task_type"] or options["before"] or options["after"]:
         raise _bad("An experiment names what is compared itself: give --experiment ID alone.")
     experiment = Experiment.objects.with_arms().get(public_id=options["experiment"])
-    arms = arms_of(experiment)
+    arms, pairing = arms_of(experiment)
     empty = [arm.label for arm in arms if not arm.items]
     if empty:
         why = f"Nothing to compare yet: no item ended in {' and '.join(empty)}."
         _say_nothing(why, as_json=options["json"])
         return
-    show(arms, paired=True, as_json=options["json"])
+    show(arms, paired=pairing, as_json=options["json"])
 
 
-def show(arms: list[ArmData], *, paired: bool, as_json: bool) -> None:
+def show(arms: list[ArmData], *, paired: bool | Pairing, as_json: bool) -> None:
     """Compare `arms` and print what comes of it."""
     comparison = compare(arms, paired=paired)
     if as_json:

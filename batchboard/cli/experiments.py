@@ -136,7 +136,8 @@ def _compared(experiment: Experiment) -> Comparison | None:
     """The comparison, once an item ended in every arm."""
     if not all(batch.succeeded + batch.dead for batch in experiment.batches):
         return None
-    return compare(arms_of(experiment), paired=True)
+    arms, pairing = arms_of(experiment)
+    return compare(arms, paired=pairing)
 
 
 def _watch(experiment: Experiment, *, quiet: bool) -> None:

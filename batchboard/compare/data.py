@@ -52,8 +52,8 @@ class ArmData:
     caches) are None where nothing was to be cached or nothing was counted, `group` is how many
     items share a call or a conversation, None where each has its own. `seconds` is wall time in
     which at least one call was in flight. Of very many items it is enough to give their `spread`
-    in place of `tasks`; only arms with tasks can be paired. `under_way` is how many batches of the
-    set have not ended: nothing of them is counted.
+    in place of `tasks`; to pair such arms takes the stored sums of their pairs. `under_way` is how
+    many batches of the set have not ended: nothing of them is counted.
     """
 
     label: str

@@ -15,6 +15,7 @@ from batchboard import signals
 from batchboard.models.attempt import Attempt
 from batchboard.models.event import Event
 from batchboard.models.limits import Limits
+from batchboard.models.pair_tally import PairTally
 from batchboard.models.prices import why_not
 from batchboard.models.tally import Tally
 from batchboard.models.tallying import measured
@@ -182,6 +183,7 @@ class Lifecycle:
             if self.state == BatchState.REVIEW:
                 self._close_review()
                 Tally.objects.filter(pk=self.pk).delete()
+                PairTally.objects.filter(experiment__arms__batch=self).delete()
                 self._move("reopen", by, finished_at=None)
             self._announce()
         self.refresh_from_db()
@@ -206,6 +208,8 @@ class Lifecycle:
             self._move("finish", None, finished_at=timezone.now(), blocked="", waits_for="")
             Tally.objects.keep(self, sums)
             self._open_review(keys)
+        if self.experimental:
+            PairTally.objects.catch_up()
         return True
 
     @property
