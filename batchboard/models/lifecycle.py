@@ -83,10 +83,12 @@ class Lifecycle:
         self._move("start", by, started_by=by)
 
     def begin(self: "Batch") -> None:
-        """The first call was let through: the clock of the deadline starts."""
+        """The first call was let through: the clock of the deadline starts. Which provider it
+        goes to is kept, since what was measured outlives the choice of one."""
         now = timezone.now()
         ends = now + timedelta(seconds=self.deadline) if self.deadline else None
-        self._move("begin", None, started_at=now, deadline_at=ends)
+        simulated = settings.PROVIDER_SIMULATED
+        self._move("begin", None, started_at=now, deadline_at=ends, simulated=simulated)
 
     def pause(self: "Batch", by: Any = None) -> None:
         """Let no further call through; calls in flight end and count."""

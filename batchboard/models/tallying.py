@@ -26,8 +26,8 @@ each still add up exactly in 64 bits."""
 ENDED = (str(ItemState.SUCCEEDED), str(ItemState.DEAD))
 ITEMS = (
     f"SELECT batch_id, state, latency_ms / {LATENCY_STEP}, COUNT(*), SUM(cost),"  # noqa: S608
-    f" SUM((cost / {PART}) * (cost / {PART})), SUM((cost / {PART}) * (cost % {PART})),"
-    f" SUM((cost % {PART}) * (cost % {PART})) FROM batchboard_item"
+    f" SUM((cost / {PART}) * (cost / {PART})), SUM((cost / {PART}) * (cost %% {PART})),"
+    f" SUM((cost %% {PART}) * (cost %% {PART})) FROM batchboard_item"
     " WHERE batch_id IN ({ids}) AND state IN (%s, %s) GROUP BY 1, 2, 3"
 )
 TASKS = (
