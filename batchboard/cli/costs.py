@@ -15,7 +15,7 @@ from batchboard.arms import Past, arms_of, modes_that_ran, past_arms
 from batchboard.cli.commands import printable
 from batchboard.cli.refusals import BAD_INPUT
 from batchboard.compare import ArmData, ArmResult, Comparison, Interval, Pairing, compare
-from batchboard.compare.words import between, change, percent, under_way, usd
+from batchboard.compare.words import between, change, percent, simulated, under_way, usd
 from batchboard.models import Experiment, Mode, TaskType
 from batchboard.money import dollars
 from batchboard.summary import number
@@ -80,7 +80,7 @@ def print_comparison(console: Console, comparison: Comparison) -> None:
                 else f"{one.words}. {one.sentence}"
             )
             console.print(Text(_shown(f"{one.data.label}: {said}")))
-    for sentence in under_way(comparison):
+    for sentence in filter(None, (*under_way(comparison), simulated(comparison))):
         console.print(Text(_shown(sentence)))
     for advice in comparison.advice:
         console.print(Text(_shown(f"- {advice.strong} {advice.text}")))
@@ -256,6 +256,7 @@ def _arm_summary(one: ArmResult) -> dict[str, Any]:
         "failed_attempts": arm.failed_attempts,
         "lost": arm.lost,
         "batches_under_way": arm.under_way,
+        "simulated": arm.simulated,
         "cost_per_task_usd": cost
         and {"low": number(cost.low), "mid": number(cost.mid), "high": number(cost.high)},
         "change": one.change

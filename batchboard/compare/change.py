@@ -38,13 +38,15 @@ class Change:
 
     @property
     def sign(self) -> int:
-        """-1 for cheaper, 1 for dearer, where that is certain whatever unknown costs were; or 0."""
+        """-1 for cheaper, 1 for dearer, where that is certain whatever unknown costs were, and no
+        end of the interval says otherwise; or 0."""
         if self.items < FEWEST:
             return 0
+        low, high = self.interval.low, self.interval.high
         if self.most.ratio < 1 and self.most.refuses(1, self.confidence):
-            return -1
+            return -1 if high is not None and high < 0 else 0
         if self.least.ratio > 1 and self.least.refuses(1, self.confidence):
-            return 1
+            return 1 if low is not None and low > 0 else 0
         return 0
 
     @property
@@ -53,7 +55,8 @@ class Change:
         them taken another."""
         ways = (self.ratio, self.least, self.most)
         certain = any(way.refuses(1, self.confidence) for way in ways)
-        return self.items >= FEWEST and not self.sign and certain
+        differ = self.least.ratio < self.most.ratio
+        return self.items >= FEWEST and differ and not self.sign and certain
 
     @property
     def small(self) -> bool:

@@ -52,12 +52,13 @@ def compare(arms: Sequence[ArmData], *, paired: bool | Pairing) -> Comparison:
         for place, one in enumerate(results, start=1)
     ]
     measure = replace(_figures(before), verdict=Verdict.MEASURE, words="The measure")
-    same = pairs.between(0, best).count if pairs else None
+    both = pairs.between(0, best) if pairs else None
+    same = both.count if both else None
     return Comparison(
         before=measure,
         arms=results,
         headline=chosen.sentence,
-        detail=_detail(measure, chosen, same, named=len(results) > 1),
+        detail=_detail(measure, chosen, both, named=len(results) > 1),
         tone=TONES.get(chosen.verdict, "wait"),
         advice=advise(before, results, chosen),
         more_needed=chosen.more_needed,
@@ -118,22 +119,27 @@ def _beside(
     return replace(one, words=f"Better, but dearer than {chosen.data.label}")
 
 
-def _detail(before: ArmResult, chosen: ArmResult, same: int | None, *, named: bool) -> str:
+def _detail(before: ArmResult, chosen: ArmResult, both: PairSums | None, *, named: bool) -> str:
     return words.sentences(
-        _costs(before, chosen, same, named=named), chosen.quality, _bounds(before, chosen)
+        _costs(before, chosen, both, named=named), chosen.quality, _bounds(before, chosen)
     )
 
 
-def _costs(before: ArmResult, chosen: ArmResult, same: int | None, *, named: bool) -> str:
+def _costs(before: ArmResult, chosen: ArmResult, both: PairSums | None, *, named: bool) -> str:
+    """What a task cost before and after; of pairs, over the items that both did."""
     if before.cost_per_task is None or chosen.cost_per_task is None:
         return ""
-    then, now = (words.usd(one.cost_per_task.mid) for one in (before, chosen) if one.cost_per_task)
+    costs = before.cost_per_task.mid, chosen.cost_per_task.mid
+    over = f"{before.data.items:,} items before and {chosen.data.items:,} after"
+    if both is not None:
+        if both.count < 2 or not both.succeeded:
+            return ""
+        ratio = both.ratio()
+        costs = _exact(ratio.before), _exact(ratio.after)
+        over = f"the same {both.count:,} items"
+    then, now = map(words.usd, costs)
     if named:
         then, now = f"{then} ({before.data.label})", f"{now} ({chosen.data.label})"
-    if same is None:
-        over = f"{before.data.items:,} items before and {chosen.data.items:,} after"
-    else:
-        over = f"the same {same:,} items"
     return f"{then} → {now} per task, failed and regenerated attempts included, on {over}."
 
 

@@ -53,7 +53,8 @@ class ArmData:
     items share a call or a conversation, None where each has its own. `seconds` is wall time in
     which at least one call was in flight. Of very many items it is enough to give their `spread`
     in place of `tasks`; to pair such arms takes the stored sums of their pairs. `under_way` is how
-    many batches of the set have not ended: nothing of them is counted.
+    many batches of the set have not ended: nothing of them is counted. `simulated` says that any
+    of it was measured at the simulated provider.
     """
 
     label: str
@@ -82,6 +83,7 @@ class ArmData:
     group: int | None = None
     model: str = ""
     under_way: int = 0
+    simulated: bool = False
 
     @cached_property
     def costs(self) -> Spread:

@@ -81,6 +81,17 @@ def under_way(found: Comparison) -> list[str]:
     ]
 
 
+def simulated(found: Comparison) -> str:
+    """That money of the arms is not real, where that is so."""
+    arms = [one.data for one in (found.before, *found.arms)]
+    labels = [arm.label for arm in arms if arm.simulated]
+    if not labels:
+        return ""
+    if len(labels) == len(arms):
+        return "Measured at the simulated provider: no real money."
+    return f"{listed(labels)} measured at the simulated provider: no real money, nor a fair match."
+
+
 def sentences(*parts: str) -> str:
     return " ".join(part for part in parts if part)
 
