@@ -102,6 +102,8 @@ def _store_one() -> bool:
     if preparation is None:
         return False
     watchers = [preparation.public_id]
+    if preparation.source is not None:
+        watchers.append(preparation.source.public_id)
     try:
         STORES[preparation.kind](preparation, watchers)
     except (IngestError, MoveRefused, PlanError) as wrong:

@@ -59,14 +59,18 @@ class PreparationQuerySet(models.QuerySet["Preparation"]):
             .select_related("owner", "upload", "source")
         )
 
+    def rejecting(self, batch: Batch) -> "PreparationQuerySet":
+        """Those that are copying items of a batch, to reject it and send them again."""
+        storing = self.filter(kind=PreparationKind.RERUN, state=PreparationState.STORING)
+        return storing.filter(source=batch).select_related("owner")
+
     def copy(
         self, kind: PreparationKind, source: Batch, items: int, by: Any, **fields: str
     ) -> "Preparation":
         """Have `items` of `source` copied in the background; `fields` are what was asked for. Of a
         batch that is being sent again already MoveRefused is raised."""
         with decision():
-            going = self.filter(kind=PreparationKind.RERUN, source=source, state="storing")
-            if kind == PreparationKind.RERUN and going.exists():
+            if kind == PreparationKind.RERUN and self.rejecting(source).exists():
                 raise MoveRefused(f"{source.name} is being rejected and sent again already.")
             return self.create(
                 kind=kind,

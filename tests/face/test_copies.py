@@ -71,6 +71,8 @@ def test_a_large_batch_is_rejected_and_sent_again_in_the_background(page, review
     )  # fmt: skip
     text = page.get(reverse("copy", args=[found.public_id])).content.decode()
     assert "until then it stays in review" in text
+    review = page.get(reverse("review", args=[reviewed.public_id])).content.decode()
+    assert "0 of 4 items copied</a> to be sent again" in review
     answer = page.post(
         reverse("review-rejection", args=[reviewed.public_id]),
         {"reason": "Once more.", "rerun": "all"}, follow=True,
