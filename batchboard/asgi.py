@@ -14,9 +14,9 @@ from dispatch import sdk
 
 def load_templates() -> None:
     """Read the templates of all pages, which are kept as they were parsed."""
-    for folder in map(Path, settings.TEMPLATES[0]["DIRS"]):
-        for file in sorted(folder.rglob("*.html")):
-            get_template(file.relative_to(folder).as_posix())
+    folder = Path(settings.BASE_DIR) / "templates"
+    for file in sorted(folder.rglob("*.html")):
+        get_template(file.relative_to(folder).as_posix())
 
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "batchboard.settings")

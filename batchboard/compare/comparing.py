@@ -37,23 +37,24 @@ def compare(arms: Sequence[ArmData], *, paired: bool | Pairing) -> Comparison:
         raise ValueError("A comparison needs two arms at least.")
     before, *others = arms
     confidence = 1 - (1 - CONFIDENCE) / len(others)
-    pairs = Pairing.of([arm.tasks for arm in arms]) if paired is True else paired or None
+    pairing = Pairing.of([arm.tasks for arm in arms]) if paired is True else paired
+
+    def pair(one: int, other: int) -> PairSums | None:
+        return pairing.between(one, other) if pairing else None
+
     changes = [
-        measure_change(before, arm, confidence, pairs and pairs.between(0, place))
+        measure_change(before, arm, confidence, pair(0, place))
         for place, arm in enumerate(others, start=1)
     ]
     results = [_result(before, arm, change) for arm, change in zip(others, changes, strict=True)]
     chosen = _chosen(results)
     best = 1 + next(place for place, one in enumerate(results) if one is chosen)
     results = [
-        one
-        if one is chosen
-        else _beside(one, chosen, confidence, pairs and pairs.between(best, place))
+        one if one is chosen else _beside(one, chosen, confidence, pair(best, place))
         for place, one in enumerate(results, start=1)
     ]
     measure = replace(_figures(before), verdict=Verdict.MEASURE, words="The measure")
-    both = pairs.between(0, best) if pairs else None
-    same = both.count if both else None
+    both = pair(0, best)
     return Comparison(
         before=measure,
         arms=results,
@@ -63,7 +64,7 @@ def compare(arms: Sequence[ArmData], *, paired: bool | Pairing) -> Comparison:
         advice=advise(before, results, chosen),
         more_needed=chosen.more_needed,
         chosen=chosen,
-        same_items=same,
+        same_items=both.count if both else None,
     )
 
 
