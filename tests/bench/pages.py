@@ -77,9 +77,9 @@ def measure_all(batches: int, items: int) -> None:
         if os.environ.get("ONLY", "") in name:
             # A form leads to an address of its own: that is the page.
             led = client.get(address, follow=True).redirect_chain
-            address = led[-1][0] if led else address
-            measure(client, connection.vendor, f"{name}, cold", address, cache.clear)
-            measure(client, connection.vendor, f"{name}, warm", address)
+            page = led[-1][0] if led else address
+            measure(client, connection.vendor, f"{name}, cold", page, cache.clear)
+            measure(client, connection.vendor, f"{name}, warm", page)
 
 
 def addresses(long: str, ended: str):
