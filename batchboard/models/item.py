@@ -89,7 +89,7 @@ class Item(models.Model):
         ]
 
     def __str__(self) -> str:
-        return self.key
+        return str(self.key)
 
 
 class ItemInput(models.Model):
