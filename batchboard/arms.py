@@ -168,6 +168,7 @@ def _arm(
         passed=sum(passed for _, passed in reviews),
         group=together if together > 1 else None,
         under_way=way.under_way,
+        left=sum(one.total - one.ended for one in way.batches if one.state in UNFINISHED_BATCH),
         simulated=any(batch.simulated for batch in way.batches),
         **_shared(way.batches, versions),
     )

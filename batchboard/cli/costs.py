@@ -15,7 +15,7 @@ from batchboard.arms import Past, arms_of, modes_that_ran, past_arms
 from batchboard.cli.commands import printable
 from batchboard.cli.refusals import BAD_INPUT
 from batchboard.compare import ArmData, ArmResult, Comparison, Interval, Pairing, compare
-from batchboard.compare.words import between, change, percent, simulated, under_way, usd
+from batchboard.compare.words import between, change, many, percent, simulated, under_way, usd
 from batchboard.models import Experiment, Mode, TaskType
 from batchboard.money import dollars
 from batchboard.summary import number
@@ -37,6 +37,8 @@ def costs(options: dict[str, Any]) -> None:
     empty = [arm.label for arm in arms if not arm.items]
     if empty:
         why = f"Nothing to compare: no batch of {task_type.name} ended in {' and '.join(empty)}."
+        if going := sum(arm.under_way for arm in arms):
+            why += f" {many(going, 'batch is', 'batches are')} still under way."
     if why:
         _say_nothing(why, as_json=options["json"])
         return
@@ -256,6 +258,7 @@ def _arm_summary(one: ArmResult) -> dict[str, Any]:
         "failed_attempts": arm.failed_attempts,
         "lost": arm.lost,
         "batches_under_way": arm.under_way,
+        "items_left": arm.left,
         "simulated": arm.simulated,
         "cost_per_task_usd": cost
         and {"low": number(cost.low), "mid": number(cost.mid), "high": number(cost.high)},

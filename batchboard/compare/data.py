@@ -53,8 +53,9 @@ class ArmData:
     items share a call or a conversation, None where each has its own. `seconds` is wall time in
     which at least one call was in flight. Of very many items it is enough to give their `spread`
     in place of `tasks`; to pair such arms takes the stored sums of their pairs. `under_way` is how
-    many batches of the set have not ended: nothing of them is counted. `simulated` says that any
-    of it was measured at the simulated provider.
+    many batches of the set have not ended: nothing of them is counted. `left` is how many items of
+    those counted have not ended: they are no part of it yet. `simulated` says that any of it was
+    measured at the simulated provider.
     """
 
     label: str
@@ -83,6 +84,7 @@ class ArmData:
     group: int | None = None
     model: str = ""
     under_way: int = 0
+    left: int = 0
     simulated: bool = False
 
     @cached_property

@@ -72,13 +72,15 @@ def listed(texts: list[str]) -> str:
 
 def under_way(found: Comparison) -> list[str]:
     """What each arm leaves out because it has not ended."""
-    arms = [one.data for one in (found.before, *found.arms)]
-    return [
-        f"{arm.label}: {many(arm.under_way, 'batch is', 'batches are')} still under way, and not"
-        " counted yet."
-        for arm in arms
-        if arm.under_way
-    ]
+    said = []
+    for arm in (one.data for one in (found.before, *found.arms)):
+        if arm.under_way:
+            batches = many(arm.under_way, "batch is", "batches are")
+            said.append(f"{arm.label}: {batches} still under way, and not counted yet.")
+        if arm.left:
+            items = many(arm.left, "item has not ended, and is", "items have not ended, and are")
+            said.append(f"{arm.label}: {items} not counted yet.")
+    return said
 
 
 def simulated(found: Comparison) -> str:

@@ -69,6 +69,17 @@ def test_what_is_left_out_and_what_was_simulated_is_said(both, capsys):
     assert (summary["arms"][0]["batches_under_way"], summary["arms"][0]["simulated"]) == (1, True)
 
 
+def test_a_set_of_which_all_is_under_way_says_so(both, capsys):
+    version = Batch.objects.get(mode="cached").version
+    more = draft(2, version=version, mode="packed", group_size=1)
+    more.start()
+    worker = live_worker()
+    first = admit(worker).calls[0]
+    recorder.settle(worker.pk, [finished(first, usage=WARM)], admits=False)
+    text = said(capsys, both, "--before", "mode=single", "--after", "mode=packed")
+    assert "ended in packed. 1 batch is still under way." in text
+
+
 def test_two_sets_are_named_by_filters(both, capsys):
     text = said(capsys, both, "--before", "mode=cached", "--after", "mode=single,version=1")
     assert "Cost per task rose by" in text

@@ -9,7 +9,7 @@ import pytest
 from batchboard import experimenting, intake
 from batchboard.arm_text import read_arm
 from batchboard.arms import Past, arm_of, arms_of, modes_that_ran
-from batchboard.compare import compare
+from batchboard.compare import compare, words
 from batchboard.experimenting import PlanError
 from batchboard.models import (
     Batch,
@@ -341,7 +341,11 @@ def test_an_arm_that_is_sent_back_to_work_takes_the_sums_away_until_it_ended(ver
     arm = next(batch for batch in ended.batches if batch.dead)
     arm.retry()
     assert not PairTally.objects.exists()
-    assert compared(again(experiment)).same_items == 7, "one is under way"
+    under_way = compared(again(experiment))
+    assert under_way.same_items == 7
+    assert words.under_way(under_way) == [
+        f"{arm.arm.label}: 1 item has not ended, and is not counted yet."
+    ]
     run_all()
     assert PairTally.objects.get().sums != before
     assert compared(again(experiment)).same_items == 8
