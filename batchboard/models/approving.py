@@ -72,7 +72,11 @@ class Approving:
         return again
 
     def check_rejection(
-        self: "Batch", reason: str, by: Any, rerun: str | None, version: "TaskVersion | None"
+        self: "Batch",
+        reason: str,
+        by: Any = None,
+        rerun: str | None = None,
+        version: "TaskVersion | None" = None,
     ) -> None:
         """Raises where `reject` would refuse from the start."""
         require(by, Right.REVIEW, f"reject {self.name}")

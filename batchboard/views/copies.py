@@ -10,6 +10,7 @@ from django_htmx.http import HttpResponseClientRedirect
 
 from batchboard.models import Batch, Preparation, PreparationKind, PreparationState
 from batchboard.models.preparation import COPIES
+from batchboard.roles import Right, require
 from batchboard.views.review_acting import is_swap, person
 from dispatch import intake_tasks
 
@@ -41,6 +42,7 @@ def copy(request: HttpRequest, public_id: str) -> HttpResponse:
 @require_POST
 def copy_discard(request: HttpRequest, public_id: str) -> HttpResponse:
     """Forget one that failed: its person has read why."""
+    require(request.user, Right.COMMENT, "put away what could not be copied")
     found = _find(public_id)
     gone = Preparation.objects.filter(
         pk=found.pk, state=PreparationState.EDITING, owner=person(request)

@@ -113,3 +113,20 @@ def test_what_was_simulated_is_said(first, second, says):
     some = [ArmData("a", "single", "", simulated=first),
             ArmData("b", "single", "", simulated=second)]  # fmt: skip
     assert words.simulated(compare(some, paired=False)) == says
+
+
+def test_a_rise_is_not_certain_while_its_interval_holds_a_fall():
+    before = [TaskCost(f"k{n}", 100 + n % 3, True) for n in range(10)]
+    after = [replace(task, cost=task.cost + 20) for task in before]
+    after[0] = replace(after[0], cost=100_000, unknown=99_880)
+    arms = [
+        ArmData("single", "single", "", tasks=before),
+        ArmData("cached", "cached", "", tasks=after, unknown=99_880, unknown_attempts=1),
+    ]
+    for paired in (True, False):
+        found = compare(arms, paired=paired)
+        assert found.arms[0].change.low < 0 < found.arms[0].change.mid
+        assert found.arms[0].verdict is Verdict.UNDECIDED
+        assert found.headline == (
+            "Not certain: it depends on what 1 attempt of unknown cost really cost."
+        )
