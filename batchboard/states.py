@@ -113,7 +113,6 @@ OPEN_BATCH = frozenset({B.QUEUED, B.RUNNING})
 """States in which the governor may let calls of a batch through."""
 
 UNFINISHED_BATCH = OPEN_BATCH | {B.PAUSED}
-ENDED_ITEM = frozenset({I.SUCCEEDED, I.DEAD, I.CANCELLED})
 
 
 class MoveRefused(Exception):

@@ -2,20 +2,18 @@
 
 import os
 import socket
-from datetime import datetime, timedelta
+from datetime import datetime
 
-from django.db.models import F, Sum
+from django.db.models import F, Sum, Value
 
 from batchboard.models import Attempt, Batch, Item, LedgerDay, Limits, Spend, Worker
 from batchboard.models.fields import UsdField
 from batchboard.models.ledger_day import Line
 from batchboard.models.limits import month_of
 from batchboard.money import units
-from batchboard.states import BatchState, ItemState
+from batchboard.states import BatchState
 from dispatch.outcome import Action, Outcome, decide
 from dispatch.recorder import chance
-
-KEEP_WORKERS = timedelta(days=1)
 
 
 def sweep(limits: Limits, now: datetime) -> int:
@@ -40,9 +38,8 @@ def sweep(limits: Limits, now: datetime) -> int:
 
 def _forget(unsent: list[tuple[int, int]], now: datetime) -> int:
     if unsent:
-        Item.objects.filter(pk__in=[item for _, item in unsent], state=ItemState.RUNNING).update(
-            state=ItemState.WAITING, due_at=now, tries=F("tries") - 1
-        )
+        items = Item.objects.filter(pk__in=[item for _, item in unsent])
+        items.move("return", due_at=now, tries=F("tries") - 1)
         Attempt.objects.filter(pk__in=[pk for pk, _ in unsent], started_at=None).delete()
     return len(unsent)
 
@@ -54,8 +51,8 @@ def _lose(lost: list[Attempt], now: datetime) -> int:
         )
         decision = decide(Outcome.LOST, {Outcome.LOST: earlier.count()}, chance)
         again = decision.action is not Action.BURY
-        Item.objects.filter(pk=attempt.item_id, state=ItemState.RUNNING).update(
-            state=ItemState.WAITING if again else ItemState.DEAD,
+        Item.objects.filter(pk=attempt.item_id).move(
+            "return" if again else "bury",
             due_at=now if again else None,
             outcome=Outcome.LOST,
             problem="Its worker died.",
@@ -80,8 +77,6 @@ def _hold_bounds(attempts: list[int], now: datetime) -> None:
         Attempt.objects.filter(pk__in=attempts).order_by().values("batch").annotate(Sum("reserved"))
     )
     for row in sums:
-        from django.db.models import Value
-
         bound = Value(row["reserved__sum"], output_field=UsdField())
         Batch.objects.filter(pk=row["batch"]).update(unknown_cost=F("unknown_cost") + bound)
         Spend.objects.get_or_create(pk=month_of(now))
@@ -92,7 +87,7 @@ def _end_cancelled() -> None:
     """End items that went back to waiting after their batch was cancelled."""
     done = F("succeeded") + F("dead") + F("cancelled")
     for batch in Batch.objects.filter(state=BatchState.CANCELLED, total__gt=done):
-        left = batch.items.waiting().update(state=ItemState.CANCELLED)
+        left = batch.items.waiting().move("cancel")
         if left:
             Batch.objects.filter(pk=batch.pk).update(cancelled=F("cancelled") + left)
 

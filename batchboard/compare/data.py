@@ -21,10 +21,6 @@ class Interval(Generic[T]):
     mid: T
     high: T | None
 
-    @property
-    def bounded(self) -> bool:
-        return self.low is not None and self.high is not None
-
 
 @dataclass(frozen=True, slots=True)
 class TaskCost:

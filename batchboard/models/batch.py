@@ -154,9 +154,6 @@ class BatchQuerySet(models.QuerySet["Batch"]):
         """Those with pages, but for the arms of experiments, which theirs show together."""
         return self.with_pages().filter(experimental=False)
 
-    def awaiting_review(self) -> "BatchQuerySet":
-        return self.filter(state=BatchState.REVIEW)
-
     def create_with_items(
         self,
         *,
