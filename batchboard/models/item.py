@@ -20,7 +20,7 @@ class ItemQuerySet(models.QuerySet["Item"]):
         return self.filter(state=ItemState.DEAD)
 
     def move(self, verb: str, **changes: Any) -> int:
-        """Make a move of ITEM_MOVES, with `changes` of columns beside it, where it is legal; returns
+        """Make a move of ITEM_MOVES where it is legal, with `changes` of columns beside it; returns
         of how many."""
         move = ITEM_MOVES[verb]
         return self.filter(state__in=move.sources).update(state=move.target, **changes)

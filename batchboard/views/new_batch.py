@@ -12,6 +12,7 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 from django_htmx.http import HttpResponseClientRedirect
 
 from batchboard import advice, template
+from batchboard.estimate import TOKENS_PER_BYTE
 from batchboard.models import (
     Batch,
     Limits,
@@ -36,7 +37,6 @@ FIELDS = re.compile(
     r"|name|suggested|sample_size|priority|unpriced_ok|d-[a-z_]+"
 )
 ID = re.compile(r"p_[2-9a-z]{10}")
-BYTES_PER_TOKEN = 0.3
 
 operators = operators_only("create batches")
 
@@ -316,7 +316,7 @@ def _tokens_per_byte(preparation: Preparation, prepared: Prepared) -> float:
     if counted(preparation, prepared):
         stored = preparation.counted or {}
         return float(stored["tokens"] / stored["bytes"])
-    return BYTES_PER_TOKEN
+    return TOKENS_PER_BYTE
 
 
 def _prompt(preparation: Preparation, prepared: Prepared) -> list[tuple[str, bool]]:
