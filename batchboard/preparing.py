@@ -133,11 +133,8 @@ def foresee(preparation: Preparation, prepared: Prepared, limits: Limits) -> Est
     upload, definition = preparation.upload, prepared.definition
     if upload is None or definition is None or not prepared.rows:
         return None
-    counted = forecast.Counted()
-    stored = preparation.counted or {}
-    if stored.get("digest") == prepared.count_key(upload):
-        counted = forecast.Counted(stored["shared_tokens"], stored["bytes"], stored["tokens"])
-    shared = counted.shared_tokens
+    given = counted(preparation, prepared)
+    shared = given.shared_tokens
     if shared is None and prepared.version is not None:
         shared = prepared.version.shared_tokens
     return forecast.forecast(
@@ -145,9 +142,19 @@ def foresee(preparation: Preparation, prepared: Prepared, limits: Limits) -> Est
         prepared.sizes(),
         prepared.options,
         limits,
-        counted,
+        given,
         prepared.version,
     )
+
+
+def counted(preparation: Preparation, prepared: Prepared) -> forecast.Counted:
+    """What the provider counted for the definition and the file that the form has now."""
+    upload, stored = preparation.upload, preparation.counted or {}
+    if upload is None or prepared.definition is None:
+        return forecast.Counted()
+    if stored.get("digest") != prepared.count_key(upload):
+        return forecast.Counted()
+    return forecast.Counted(stored["shared_tokens"], stored["bytes"], stored["tokens"])
 
 
 def duration(text: str) -> int | None:

@@ -165,15 +165,15 @@ class TestAtOnce:
     def test_a_late_request_does_not_change_what_was_started(
         self, page: Client, person: User, give: Give, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        address, found = give(), new_batch.find
+        address, found = give(), new_batch.FORM.find
 
         def meanwhile(request: HttpRequest, public_id: str) -> Preparation:
             seen = found(request, public_id)
-            monkeypatch.setattr(new_batch, "find", found)
+            monkeypatch.setattr(new_batch.FORM, "find", found)
             self.posted(person, address, name="As it was started")()
             return seen
 
-        monkeypatch.setattr(new_batch, "find", meanwhile)
+        monkeypatch.setattr(new_batch.FORM, "find", meanwhile)
         page.post(f"{address}start", WRITTEN | {"name": "Too late", "start": ""})
         filing.work_through()
         assert Batch.objects.get().name == "As it was started"
