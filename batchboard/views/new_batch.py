@@ -23,7 +23,7 @@ from batchboard.views.trying import trials_of
 
 FIELDS = re.compile(
     r"task_type|key|only_first|mode|schedule|first_look|concurrency|budget|item_timeout|deadline"
-    r"|name|suggested|sample_size|priority|unpriced_ok|d-[a-z_]+"
+    r"|group_size|session_timeout|name|suggested|sample_size|priority|unpriced_ok|d-[a-z_]+"
 )
 LABELS = {
     "items": "Items",
@@ -34,6 +34,8 @@ LABELS = {
     "budget": "Budget",
     "item_timeout": "Item timeout",
     "deadline": "Deadline",
+    "group_size": "Items together",
+    "session_timeout": "Session timeout",
     "name": "Name",
     "sample_size": "Sample",
     "unpriced_ok": "Price",

@@ -79,6 +79,34 @@ def test_what_was_typed_survives_a_reload(page: Client, give: Give) -> None:
     assert "30 rows, 2 columns" in content
 
 
+@pytest.mark.parametrize(
+    ("fields", "options"),
+    [
+        ({"mode": "packed", "group_size": "7"}, {"group_size": 7}),
+        (
+            {"mode": "session", "group_size": "6", "session_timeout": "40 min"},
+            {"group_size": 6, "session_timeout": 2_400},
+        ),
+    ],
+)
+def test_how_many_share_a_call_is_kept_and_made(
+    page: Client, give: Give, fields: dict[str, str], options: dict[str, int]
+) -> None:
+    address = give(**fields)
+    content = text(page, address)
+    assert all(f'value="{value}"' in content for value in fields.values())
+    page.post(f"{address}start", WRITTEN | fields | {"draft": ""})
+    filing.work_through()
+    assert Batch.objects.filter(**options).exists()
+
+
+@pytest.mark.parametrize("field", ["group_size", "session_timeout"])
+def test_what_is_wrong_with_a_group_is_said(page: Client, give: Give, field: str) -> None:
+    content = text(page, give(mode="session", **{field: "many"}))
+    assert "1 thing to fix" in content
+    assert f'href="#f-{field}"' in content
+
+
 def test_the_form_of_somebody_else_cannot_be_seen(page: Client, give: Give, client: Client) -> None:
     address = give()
     other = User.objects.create_user("operator2")
