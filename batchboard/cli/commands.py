@@ -12,16 +12,17 @@ from rich.table import Table
 
 from batchboard import export as exporting
 from batchboard import intake
+from batchboard.cli.answering import Options
 from batchboard.cli.options import run_options
 from batchboard.cli.refusals import BAD_INPUT, DONE
 from batchboard.cli.watching import warn_without_worker, watch
 from batchboard.export import harmless
 from batchboard.models import Batch, Limits, suggested_deadline
+from batchboard.models.attempt import TOKENS
 from batchboard.summary import number, stamp, summary
 from batchboard.task_definition import TaskDefinition
 from dispatch import asked_schema
 
-Options = dict[str, Any]
 messages = Console(stderr=True, highlight=False, soft_wrap=True)
 
 
@@ -203,9 +204,8 @@ def export(options: Options) -> int:
 
 
 LEDGER = (
-    "item", "attempt", "model", "mode", "outcome", "status", "request_id", "input_tokens",
-    "output_tokens", "cache_write_5m_tokens", "cache_write_1h_tokens", "cache_read_tokens",
-    "cost_usd", "reserved_usd", "latency_ms", "started_at", "ended_at",
+    "item", "attempt", "model", "mode", "outcome", "status", "request_id", *TOKENS, "cost_usd",
+    "reserved_usd", "latency_ms", "started_at", "ended_at",
 )  # fmt: skip
 
 
@@ -216,9 +216,8 @@ def ledger(options: Options) -> int:
     for a in batch.attempts.select_related("item").order_by("id").iterator(chunk_size=2_000):
         writer.writerow(
             [harmless(a.item.key), a.pk, a.model, a.mode, a.outcome, a.status, a.request_id,
-             a.input_tokens, a.output_tokens, a.cache_write_5m_tokens, a.cache_write_1h_tokens,
-             a.cache_read_tokens, a.cost, a.reserved, a.latency_ms, stamp(a.started_at),
-             stamp(a.ended_at)]
+             *(getattr(a, name) for name in TOKENS), a.cost, a.reserved, a.latency_ms,
+             stamp(a.started_at), stamp(a.ended_at)]
         )  # fmt: skip
     return DONE
 

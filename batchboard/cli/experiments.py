@@ -15,6 +15,7 @@ from rich.text import Text
 from batchboard import experimenting, intake
 from batchboard.arm_text import ArmPlan, labels_of, read_arm
 from batchboard.arms import arms_of
+from batchboard.cli.answering import Options
 from batchboard.cli.commands import messages, printable
 from batchboard.cli.costs import comparison_summary, print_comparison
 from batchboard.cli.refusals import BLOCKED, DEAD_ITEMS, DONE
@@ -27,7 +28,6 @@ from batchboard.summary import number, stamp
 from batchboard.task_definition import TaskDefinition
 from batchboard.templatetags.figures import forecast as in_words
 
-Options = dict[str, Any]
 OVER = {ExperimentState.ENDED, ExperimentState.CANCELLED, ExperimentState.BLOCKED}
 
 
