@@ -1,7 +1,6 @@
 """Preparations: batches as they are being put together, so that a reload or a restart loses
 nothing of what a person gave and chose."""
 
-import secrets
 from collections.abc import Iterable, Mapping
 from datetime import datetime, timedelta
 from typing import Any
@@ -10,8 +9,9 @@ from django.conf import settings
 from django.db import models
 from django.utils import timezone
 
-from batchboard.models.batch import ALPHABET, Batch
+from batchboard.models.batch import Batch
 from batchboard.models.experiment import Experiment
+from batchboard.models.opaque_id import opaque_id
 from batchboard.models.upload import Upload
 
 KEPT_EDITING = timedelta(days=30)
@@ -30,7 +30,7 @@ class PreparationKind(models.TextChoices):
 
 
 def new_preparation_id() -> str:
-    return "p_" + "".join(secrets.choice(ALPHABET) for _ in range(10))
+    return opaque_id("p")
 
 
 class PreparationQuerySet(models.QuerySet["Preparation"]):

@@ -5,7 +5,6 @@ conditional UPDATE: two beats, or one that was restarted, take it once. The batc
 the background.
 """
 
-import secrets
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import asdict
@@ -18,9 +17,11 @@ from django.utils import timezone
 
 from batchboard import item_commands, signals
 from batchboard.cron import CronError, Times
-from batchboard.models.batch import ALPHABET, Batch, RunColumns, RunOptions
+from batchboard.models.batch import Batch
 from batchboard.models.changing import SETTINGS, NotPossible
 from batchboard.models.event import Event
+from batchboard.models.opaque_id import opaque_id
+from batchboard.models.run_options import RunColumns, RunOptions
 from batchboard.models.task_type import TaskType, TaskVersion
 from batchboard.models.upload import Upload
 from batchboard.roles import Right, may, require
@@ -32,7 +33,7 @@ SOURCES = ("upload", "source_batch", "command")
 
 
 def new_recurring_id() -> str:
-    return "r_" + "".join(secrets.choice(ALPHABET) for _ in range(10))
+    return opaque_id("r")
 
 
 class RunState(models.TextChoices):

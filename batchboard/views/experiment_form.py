@@ -22,7 +22,7 @@ from batchboard.experiment_preparing import (
 )
 from batchboard.experimenting import MOST_ITEMS, USUAL_ITEMS, Foreseen
 from batchboard.models import Batch, Mode, Preparation, PreparationKind, TaskVersion
-from batchboard.models.batch import GROUP_SIZES
+from batchboard.models.run_options import GROUP_SIZES
 from batchboard.preparing import counted
 from batchboard.views.kept_form import KeptForm, ask_for_count
 from batchboard.views.new_fields import Field

@@ -21,7 +21,7 @@ from batchboard.models import (
     Upload,
     User,
 )
-from batchboard.models.batch import RunColumns
+from batchboard.models.run_options import RunColumns
 from batchboard.preparing import PRIORITIES, Prepared, in_words, read_options
 from batchboard.roles import Right, may
 from batchboard.views import new_fields
