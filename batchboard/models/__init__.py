@@ -18,7 +18,8 @@ from batchboard.models.measured import Measured, WarmCache
 from batchboard.models.preparation import Preparation, PreparationKind, PreparationState
 from batchboard.models.prices import PriceNotPossible, StoredPrice
 from batchboard.models.queue_sign import QueueSign
-from batchboard.models.recurring import Recurring, RecurringRun, RunState
+from batchboard.models.recurring import Recurring
+from batchboard.models.recurring_run import RecurringRun, RunState
 from batchboard.models.review import Review, ReviewState, SampledItem, Verdict
 from batchboard.models.run_options import Mode, RunOptions, Schedule, suggested_deadline
 from batchboard.models.sample import Sample
