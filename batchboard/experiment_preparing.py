@@ -97,6 +97,7 @@ def first_fields(task_type: str = "", source: str = "", n: str = "") -> dict[str
 
 
 def arm_ids(fields: Mapping[str, str]) -> list[str]:
+    """The ids of the arms in the form, in their order."""
     ids = [one for one in fields.get("arms", "").split(",") if one.isdecimal() and len(one) < 4]
     return list(dict.fromkeys(ids))[:MOST_ARMS]
 

@@ -1,4 +1,4 @@
-"""What is compared and what comes of it: the measured arms, and their results."""
+"""What is compared and what comes of it: the measured arms, and their results; money in units."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field

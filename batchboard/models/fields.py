@@ -1,4 +1,4 @@
-"""Columns of our own."""
+"""Kinds of columns: money in whole units, and rows of items as JSON."""
 
 from decimal import Decimal
 from typing import Any

@@ -1,5 +1,5 @@
-"""Preparations: batches as they are being put together, so that a reload or a restart loses
-nothing of what a person gave and chose."""
+"""Preparations: batches and experiments as they are being put together, so that a reload or a
+restart loses nothing of what a person gave and chose."""
 
 from collections.abc import Iterable, Mapping
 from datetime import datetime, timedelta

@@ -1,4 +1,4 @@
-"""Recurring batches: what is made again and again, when, and what became of each time.
+"""Recurring batches: what is made again and again, and when.
 
 A time that came is a row of its own from the moment that it is taken, and that moment is one
 conditional UPDATE: two beats, or one that was restarted, take it once. The batch is made of it in
