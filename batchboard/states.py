@@ -1,8 +1,8 @@
 """The states of batches, items and message batches, and the moves that are legal for the first two.
 
 This is the only place that says what may follow what. A move is made by a verb of a model, as one
-conditional UPDATE over `sources`; how many rows it changed says who won. The engine moves many items
-in statements of its own, and a test that asks the database holds them to this table.
+conditional UPDATE over `sources`; how many rows it changed says who won. The engine moves many
+items in statements of its own, and a test that asks the database holds them to this table.
 """
 
 from dataclasses import dataclass
