@@ -40,6 +40,10 @@ instructions that it adds for structured output."""
 
 MAX_TOKENS = 128_000
 
+MOST_ITEMS = 5_000
+"""Items that one round lets through: more wait for the next, so that no decision, however high the
+cap and however many items share a call, holds the lock for long."""
+
 ATTEMPT = (
     "item_id", "batch_id", "worker_id", "price_id", "model", "mode", "call", "slot", "prime",
     "max_tokens", "expected_input", "expected_output", "reserved", "granted_at", "granted_until",
@@ -108,8 +112,10 @@ class _Round:
         self.submitting = Submitting(made, live)
         self.chosen: list[tuple[Call, Conversation | None]] = []
         self.result = Admission()
+        self.items = 0
         self.binds = ""
         self.prices: dict[str, Applied | None] = {}
+        self.price_rows: dict[str, int | None] = {}
         ceiling = self.limits.configured("budget")
         self.money = (
             None if ceiling is None
@@ -121,10 +127,12 @@ class _Round:
         line = [(*contender.order, contender) for contender in self.contenders]
         heapq.heapify(line)
         chunk = max(1, -(-max(0, self.free) // max(1, len(line))))
-        while line:
+        while line and self.items < MOST_ITEMS:
             contender = heapq.heappop(line)[-1]
             if self._serve(contender, chunk):
                 heapq.heappush(line, (*contender.order, contender))
+        if line:
+            self.result.retry_after(0.0)
 
     def _serve(self, contender: Contender, chunk: int) -> bool:
         """Choose one call of this batch if everything allows it; else note what it waits for."""
@@ -217,8 +225,10 @@ class _Round:
         return self.prices[model]
 
     def _price_row(self, model: str) -> int | None:
-        price = self._price(model)
-        return None if price is None else _price_row(model, price)
+        if model not in self.price_rows:
+            price = self._price(model)
+            self.price_rows[model] = None if price is None else _price_row(model, price)
+        return self.price_rows[model]
 
     def _may_cost(self, contender: Contender) -> bool:
         """Whether its model has a price, or it may run without one; else it stands still."""
@@ -308,6 +318,7 @@ class _Round:
         self._hold(call.reserved)
         self.live.by_work[contender.work_key] += 1
         self.free -= 1
+        self.items += len(call.parts)
         next(target for target in self.targets if target.worker == call.worker).room -= 1
         self.chosen.append((call, going_on))
 
@@ -399,7 +410,10 @@ def _price_row(model: str, price: Applied) -> int:
             digest=digest,
             defaults={"model": model, "rates": price.rates.as_json(), "source": price.source},
         )
-        _price_rows[digest] = row.pk
+        # Not before it is committed: the row of a decision that came to nothing is not there, and
+        # its number may be another's one day.
+        transaction.on_commit(partial(_price_rows.setdefault, digest, row.pk))
+        return row.pk
     return _price_rows[digest]
 
 

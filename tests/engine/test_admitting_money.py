@@ -15,7 +15,7 @@ from batchboard.pricing import Usage
 from dispatch import governor, recorder, rescue, versions
 from dispatch.deciding import deciding
 from dispatch.outcome import Outcome
-from tests.factories import admit, finished, live_worker, queued, task_version
+from tests.factories import MODEL, admit, finished, live_worker, queued, task_version
 
 pytestmark = pytest.mark.django_db
 
@@ -93,6 +93,17 @@ def test_what_is_in_flight_is_held_and_what_it_did_not_cost_pays_for_the_next(wo
     assert len(admit(worker).calls) == 1, "the first two cost a little: one more is covered"
     batch.refresh_from_db()
     assert units(batch.cost) == 2 * (50 * 1_000 + 20 * 5_000)
+
+
+def test_the_price_of_a_decision_that_came_to_nothing_is_written_anew(worker):
+    queued(1)
+    with transaction.atomic():
+        admit(worker)
+        transaction.set_rollback(True)
+    assert not Price.objects.exists()
+    Price.objects.create(model="another", digest="d", rates={}, source="s")
+    admit(worker)
+    assert Attempt.objects.get().price.model == MODEL
 
 
 def test_a_budget_that_is_spent_blocks_its_batch_alone(worker):
