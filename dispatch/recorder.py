@@ -9,8 +9,9 @@ import logging
 import random
 from collections import Counter, defaultdict
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
+from typing import TypeAlias
 
 from django.db.models import Count, F
 
@@ -125,13 +126,33 @@ class Ended:
 NOTHING = Usage()
 
 
+Touched: TypeAlias = list[tuple[str, str, bool]]
+"""Batches that changed: public id, state, and whether the last item ended."""
+
+
+@dataclass(slots=True)
+class Recorded:
+    """What one decision recorded and let through; it is committed."""
+
+    ended: list[Ended]
+    touched: Touched
+    admission: governor.Admission = field(default_factory=governor.Admission)
+
+
 def settle(worker: int, events: Sequence[Finished | Began], *, admits: bool) -> governor.Admission:
+    """Record `events` of `worker`, and tell who waits for it; see `record` and `tell`."""
+    recorded = record(worker, events, admits=admits)
+    tell(recorded)
+    return recorded.admission
+
+
+def record(worker: int, events: Sequence[Finished | Began], *, admits: bool) -> Recorded:
     """Record `events` of `worker` and, with `admits`, let it begin what now fits its share.
 
     Raises Fenced, recording nothing, where the worker lost its lease.
     """
     finished = [event for event in events if isinstance(event, Finished)]
-    touched: list[tuple[str, str, bool]] = []
+    touched: Touched = []
     with deciding() as made:
         alive, mine = rows.execute(WORKERS, [worker, made.now, worker])[0]
         if not mine:
@@ -150,8 +171,7 @@ def settle(worker: int, events: Sequence[Finished | Began], *, admits: bool) -> 
             adaptive.grow(made.limits, live.slots + len(_calls(ended)))
             room = governor.fair_room(made.limits, live, worker, alive)
             admission = governor.admit(made, [governor.Target(worker, room)], live, granted=False)
-    _tell(ended, touched)
-    return admission
+    return Recorded(ended, touched, admission)
 
 
 def settle_submission(submission: int, owner: str, finished: Sequence[Finished]) -> None:
@@ -160,7 +180,7 @@ def settle_submission(submission: int, owner: str, finished: Sequence[Finished])
     Nothing of it was taken from the token buckets, so nothing is given back. Raises Fenced,
     recording nothing, where `owner` no longer holds the submission.
     """
-    touched: list[tuple[str, str, bool]] = []
+    touched: Touched = []
     with deciding() as made:
         parts = [part for one in finished for part in _parts(one)]
         ended = _end_attempts(parts, "t.submission_id = %s", submission, made.now)
@@ -169,13 +189,15 @@ def settle_submission(submission: int, owner: str, finished: Sequence[Finished])
             raise Fenced
         if ended:
             touched = _settle(ended, made)
-    _tell(ended, touched)
+    tell(Recorded(ended, touched))
 
 
-def _tell(ended: list[Ended], touched: list[tuple[str, str, bool]]) -> None:
-    for one in ended:
+def tell(recorded: Recorded) -> None:
+    """Log what ended, announce what changed, and finish batches whose last item ended; where that
+    fails, the pump finishes them."""
+    for one in recorded.ended:
         _log(one)
-    for public_id, state, full in touched:
+    for public_id, state, full in recorded.touched:
         signals.announce_batch(public_id)
         if full and state in UNFINISHED_BATCH:
             Batch.objects.get(public_id=public_id).finish()
@@ -233,7 +255,7 @@ def _end_attempts(parts: list[Ended], whose: str, holder: int, now: datetime) ->
     return [part for part in parts if part.part.attempt in counted]
 
 
-def _settle(ended: list[Ended], made: Deciding) -> list[tuple[str, str, bool]]:
+def _settle(ended: list[Ended], made: Deciding) -> Touched:
     """Everything that follows from attempts that ended; returns the batches that they changed."""
     _route(ended)
     _store_answers(ended)
@@ -303,7 +325,7 @@ def _move_items(ended: list[Ended], now: datetime) -> None:
     rows.update_rows("batchboard_item", ITEM, values, where="t.state = 'running'")
 
 
-def _count(ended: list[Ended], now: datetime) -> list[tuple[str, str, bool]]:
+def _count(ended: list[Ended], now: datetime) -> Touched:
     """Move the counters of batches and of the month; returns each batch's public id, its state,
     and whether its last item ended. What an attempt of unknown cost held stays as a bound."""
     by_batch: dict[int, list[int]] = defaultdict(lambda: [0] * len(BATCH))
