@@ -5,7 +5,8 @@ The API knows no idempotency key, so that nothing may be sent twice by mistake. 
 whether the provider took it, and looks for it: among the provider's batches of that time for one of
 as many requests. Its results prove that it is the right one; a wrong one is put back, and the
 search goes on. Only when none showed up for longer than the request could have been on its way is
-it sent again.
+it sent again: a minute after it ended, where that is known, because its error came or because its
+process is gone from this machine, and else a minute after its longest time.
 """
 
 from __future__ import annotations
@@ -138,6 +139,7 @@ def _begin_to_send(held: Held, count: int) -> bool:
         held.write(
             state=S.SENDING,
             sent_at=rows.now(),
+            cut_off_at=None,
             next_at=None,
             requests=count,
             refused=[],
@@ -173,6 +175,7 @@ def _not_sent(held: Held, error: Exception) -> None:
         held.write(state=S.READY, sent_at=None)
         _put_off(held, reply.problem, wait)
     else:
+        held.write(cut_off_at=rows.now())
         _put_off(held, reply.problem, 1.0)
 
 
@@ -230,7 +233,8 @@ def _search(held: Held) -> None:
         )
     )
     free = [one for one in reversed(found) if one.id not in taken]
-    over = row.sent_at + timedelta(seconds=POST_SECONDS + MARGIN_SECONDS)
+    ended = row.cut_off_at or row.sent_at + timedelta(seconds=POST_SECONDS)
+    over = ended + timedelta(seconds=MARGIN_SECONDS)
     if free:
         log.warning("submission %s: found as %s", row.public_id, free[0].id)
         _with_provider(held, free[0], proven=False)
