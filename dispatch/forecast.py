@@ -24,9 +24,9 @@ from dispatch.modes.work import ItemWork, VersionWork
 from dispatch.provider import count_tokens, make_client
 
 if TYPE_CHECKING:
-    import anthropic
+    pass
 else:
-    from dispatch.sdk import anthropic
+    pass
 
 log = logging.getLogger(__name__)
 SAMPLE = 3
@@ -47,7 +47,7 @@ def count(work: VersionWork, rows: Sequence[Mapping[str, Any]]) -> Counted:
     without counts is still an estimate, and says so."""
     try:
         return asyncio.run(_count(work, rows[:SAMPLE]))
-    except (anthropic.AnthropicError, OSError) as error:
+    except Exception as error:
         log.info("the provider counted nothing: %s", error)
         return Counted()
 
