@@ -194,7 +194,7 @@ def test_a_clock_that_goes_back_fills_nothing_and_stops_nothing(worker, clock, c
     clock.advance(-3600)
     assert admit(worker).calls == []
     clock.advance(1)
-    assert len(admit(worker).calls) == 4
+    assert len(admit(worker).calls) == 5
 
 
 def test_a_pause_is_no_longer_for_a_clock_that_goes_back(worker, clock):
