@@ -7,14 +7,14 @@ from django.utils import timezone
 
 from batchboard import rows, signals
 from batchboard.models import StoredPrice
-from dispatch import governor, rescue, versions
+from dispatch import price_rows, rescue, versions
 from tests.factories import START
 
 
 @pytest.fixture(autouse=True)
 def _empty_process_caches():
     """A process keeps price rows and versions by id, which a rolled back test takes away."""
-    governor._price_rows.clear()
+    price_rows.forget()
     versions.work_of.cache_clear()
     StoredPrice.objects.forget()
     rescue.clock = rescue.Clock()

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from batchboard.models import Attempt, Batch, Limits, ModelLimit, Price, Spend
 from batchboard.money import dollars, units
 from batchboard.pricing import Usage
-from dispatch import governor, recorder, rescue, versions
+from dispatch import price_rows, recorder, rescue, versions
 from dispatch.deciding import deciding
 from dispatch.outcome import Outcome
 from tests.factories import MODEL, admit, finished, live_worker, queued, task_version
@@ -183,7 +183,7 @@ def test_spent_and_reserved_never_pass_the_ceiling_or_a_budget(
 ):
     """Whatever is admitted, answered, lost or sent again, and in whatever order."""
     settings.DISPATCH_CONCURRENCY = cap
-    governor._price_rows.clear()
+    price_rows.forget()
     versions.work_of.cache_clear()
     with transaction.atomic():
         _live_through(steps, ceiling_units, budgets, cap, random.Random(seed))

@@ -7,7 +7,7 @@ import pytest
 
 from batchboard.models import Attempt
 from dispatch import recorder
-from dispatch.governor import GRANT_SECONDS
+from dispatch.admitted import GRANT_SECONDS
 from dispatch.lease import LEASE_SECONDS, Lease
 from dispatch.modes.work import Framing, ItemWork
 from dispatch.pump import pump
