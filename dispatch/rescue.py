@@ -77,9 +77,10 @@ def _lose(lost: list[Attempt], now: datetime) -> int:
     if not lost:
         return 0
     earlier = _losses([attempt.item_id for attempt in lost])
-    moved, buried = [], Counter[int]()
+    moved: list[tuple[int, str, datetime | None, str, str]] = []
+    buried = Counter[int]()
     for attempt in lost:
-        losses = {Outcome.LOST: earlier.get(attempt.item_id, 0)}
+        losses = {str(Outcome.LOST): earlier.get(attempt.item_id, 0)}
         if decide(Outcome.LOST, losses, chance).action is Action.BURY:
             moved.append((attempt.item_id, ItemState.DEAD.value, None, Outcome.LOST.value, DIED))
             buried[attempt.batch_id] += 1

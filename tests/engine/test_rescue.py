@@ -7,8 +7,8 @@ import pytest
 from batchboard.models import Attempt, Batch, Item, Limits, Spend, Worker
 from batchboard.money import units
 from dispatch import recorder, rescue
+from dispatch.admitted import GRANT_SECONDS
 from dispatch.deciding import deciding
-from dispatch.governor import GRANT_SECONDS
 from dispatch.outcome import Outcome
 from dispatch.process_identity import machine
 from dispatch.pump import pump
@@ -204,6 +204,18 @@ def test_the_pump_gives_a_dead_workers_items_to_another_in_one_round(worker, clo
     other = live_worker()
     pump()
     assert live_count(worker=other) == 3
+    assert live_count() == 3
+
+
+def test_a_batch_that_cannot_be_finished_keeps_no_other_from_being_sent(worker, monkeypatch):
+    Batch.objects.filter(pk=queued(1).pk).update(dead=1)
+    queued(2)
+
+    def fails(_):
+        raise ValueError("odd")
+
+    monkeypatch.setattr(Batch, "finish", fails)
+    assert len(pump().grants) == 1
     assert live_count() == 3
 
 
