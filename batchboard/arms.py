@@ -1,7 +1,7 @@
 """Collects what ways of working did and cost, from what is stored, for comparison."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from datetime import datetime
 from typing import Any
 
@@ -9,6 +9,7 @@ from django.db.models import Count, Max, Q
 
 from batchboard.batch_sums import BatchSums
 from batchboard.compare import ArmData, Pairing
+from batchboard.compare.data import Done
 from batchboard.models import (
     Batch,
     Experiment,
@@ -21,7 +22,8 @@ from batchboard.models import (
     TaskVersion,
     Verdict,
 )
-from batchboard.models.batch import BatchQuerySet, group_size
+from batchboard.models.batch import BatchQuerySet
+from batchboard.models.run_options import group_size
 from batchboard.models.tallying import tasks_of
 from batchboard.states import UNFINISHED_BATCH
 from dispatch.modes.cached import minimum_tokens
@@ -149,18 +151,6 @@ def _arm(
         label=way.label,
         mode=" and ".join(modes),
         detail=way.detail or "; ".join(str(Mode(mode).label) for mode in modes),
-        spread=whole.spread,
-        usage=whole.usage,
-        money=whole.money,
-        failed_usage=whole.failed_usage,
-        failed_money=whole.failed_money,
-        unknown=whole.unknown,
-        unknown_attempts=whole.unknown_attempts,
-        unpriced=whole.unpriced,
-        calls=whole.calls,
-        attempts=whole.attempts,
-        failed_attempts=whole.failed_attempts,
-        lost=whole.lost,
         seconds=whole.seconds_at_work,
         latency_median_ms=whole.latency(0.5),
         latency_p95_ms=whole.latency(0.95),
@@ -171,6 +161,7 @@ def _arm(
         left=sum(one.total - one.ended for one in way.batches if one.state in UNFINISHED_BATCH),
         simulated=any(batch.simulated for batch in way.batches),
         **_shared(way.batches, versions),
+        **{one.name: getattr(whole, one.name) for one in fields(Done)},
     )
 
 

@@ -11,6 +11,7 @@ from django.utils import timezone
 
 from batchboard.models.copying import copies
 from batchboard.models.review import Review, ReviewState, Verdict
+from batchboard.models.run_options import RunOptions
 from batchboard.roles import Right, require
 from batchboard.states import ItemState, MoveRefused
 
@@ -132,8 +133,6 @@ class Approving:
         version: "TaskVersion | None",
         progress: Callable[[int], None] | None,
     ) -> "Batch":
-        from batchboard.models.batch import RunOptions
-
         version = version or self.version.newest()
         return type(self).objects.create_with_items(
             name=f"{self.name} (again)"[:200],
