@@ -4,7 +4,7 @@ import pytest
 from django.apps import apps
 from django.db import models
 
-MODELS = apps.get_app_config("batchboard").get_models()
+MODELS = list(apps.get_app_config("batchboard").get_models())
 
 
 @pytest.mark.parametrize("model", MODELS, ids=lambda model: model.__name__)
