@@ -66,13 +66,13 @@ class ArmData(Done):
     """What one way of working did and cost. The first of the arms compared is the measure.
 
     Sums are over the items in `tasks`; of very many it is enough to give their `spread` instead,
-    and the sums of their pairs beside the arms. `shared_tokens` and `minimum_tokens` (the least
-    that the model caches) are None where nothing was to be cached or nothing was counted, `group`
-    is how many items share a call or a conversation, None where each has its own. `seconds` is
-    wall time in which at least one call was in flight. `under_way` is how many batches of the set
-    have not ended: nothing of them is counted. `left` is how many items of those counted have not
-    ended: they are no part of it yet. `simulated` says that any of it was measured at the simulated
-    provider.
+    and to pair such arms takes the stored sums of their pairs. `shared_tokens` and
+    `minimum_tokens` (the least that the model caches) are None where nothing was to be cached or
+    nothing was counted, `group` is how many items share a call or a conversation, None where each
+    has its own. `seconds` is wall time in which at least one call was in flight. `under_way` is how
+    many batches of the set have not ended: nothing of them is counted. `left` is how many items of
+    those counted have not ended: they are no part of it yet. `simulated` says that any of it was
+    measured at the simulated provider.
     """
 
     label: str
