@@ -11,6 +11,8 @@ import django
 from batchboard.supervisor import forking
 
 NEEDED = (
+    "anthropic",
+    "batchboard.urls",
     "celery.apps.beat",
     "celery.apps.worker",
     "celery.bin.celery",
@@ -27,17 +29,19 @@ NEEDED = (
 
 
 def main() -> None:
+    load()
+    words = forking.serve()
+    if words is not None:
+        forking.run(words)
+
+
+def load() -> None:
     """Nothing here may open a connection or begin a thread: a fork could use neither."""
     django.setup()
     for name in NEEDED:
         import_module(name)
-    import_module("batchboard.urls")
-    import_module("dispatch.sdk").load()
     gc.collect()
     gc.freeze()  # else each fork's collector would copy all that is shared
-    words = forking.serve()
-    if words is not None:
-        forking.run(words)
 
 
 if __name__ == "__main__":

@@ -13,15 +13,15 @@ from batchboard.supervisor.child import die_with_parent
 
 MESSAGE_BYTES = 65_536
 PR_SET_NAME = 15
+FOR_ALL = (signal.SIGINT, signal.SIGTERM)
 
 
 def serve(stdin: int = 0) -> list[str] | None:
     """Answer requests until the supervisor is gone. Returns in each fork, with the words that it
     is to run, and in the stem at its end, with None."""
     # It ends when the supervisor does, and by no signal that is meant for all: its forks, which
-    # end with it, have work to finish.
-    for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, signal.SIG_IGN)
+    # end with it, have work to finish. Blocked, a signal waits until a new fork is ready for it.
+    signal.pthread_sigmask(signal.SIG_BLOCK, FOR_ALL)
     bell, ring = socket.socketpair()
     ring.setblocking(False)
     signal.signal(signal.SIGCHLD, lambda *_: None)
@@ -69,8 +69,6 @@ def _begin(name: str, output: int) -> None:
     """What a process of its own has: a session, a name, signals and streams."""
     signal.set_wakeup_fd(-1)
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
-    signal.signal(signal.SIGTERM, signal.SIG_DFL)
-    signal.signal(signal.SIGINT, signal.default_int_handler)
     os.setsid()
     die_with_parent()
     ctypes.CDLL(None).prctl(PR_SET_NAME, f"batch:{name}".encode())
@@ -79,3 +77,4 @@ def _begin(name: str, output: int) -> None:
         os.dup2(opened, stream)
     os.close(nothing)
     os.close(output)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, FOR_ALL)

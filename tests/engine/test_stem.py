@@ -3,6 +3,7 @@
 import os
 import signal
 import subprocess
+import sys
 from contextlib import closing
 
 import pytest
@@ -16,6 +17,13 @@ pytestmark = pytest.mark.skipif(
 )
 BARE = "tests.engine.bare_stem"
 SLEEPS = "tests.engine.sleeps"
+LOAD = """
+import os
+from batchboard import stem
+stem.load()
+from django.db import connection
+print(connection.connection, len(os.listdir("/proc/self/task")))
+"""
 
 
 @pytest.fixture
@@ -73,7 +81,7 @@ def test_signals_reach_a_fork_as_they_reach_a_program(fork):
 
 def test_a_fork_has_a_session_of_its_own(fork, stem):
     running = fork("sleep")
-    assert os.getsid(running.pid) == running.pid
+    until(lambda: os.getsid(running.pid) == running.pid, 30, "the session")
 
 
 def test_a_signal_for_all_leaves_the_stem_to_the_supervisor(fork, stem):
@@ -106,3 +114,8 @@ def test_forks_end_with_the_stem(fork, stem):
     stem.stop()
     assert running.poll() == -signal.SIGKILL
     until(lambda: not is_there(running.pid), 30, "the end of the fork")
+
+
+def test_what_the_workers_share_has_no_connection_and_no_thread():
+    done = subprocess.run([sys.executable, "-c", LOAD], capture_output=True, text=True)
+    assert (done.stdout, done.stderr) == ("None 1\n", "")
