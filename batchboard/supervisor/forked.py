@@ -1,0 +1,82 @@
+"""Processes that begin as forks of one which has imported everything: at once, and sharing what was
+loaded. To load it anew takes each of them two seconds of a processor and a hundred megabytes."""
+
+import ctypes
+import os
+import runpy
+import signal
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from multiprocessing import forkserver
+from multiprocessing.context import ForkServerProcess
+from typing import IO
+
+from batchboard.supervisor.child import Launch, die_with_parent, program
+
+PR_SET_NAME = 15
+IS_SAFE = sys.platform == "linux"
+"""Elsewhere a fork that does not become another program at once may not use what was loaded."""
+
+
+class Forked:
+    """A process of the fork server, with as much of `subprocess.Popen` as a child needs."""
+
+    def __init__(self, process: ForkServerProcess) -> None:
+        self._process = process
+        self.pid = process.pid or 0
+        self.returncode: int | None = None
+
+    def poll(self) -> int | None:
+        self.returncode = self._process.exitcode
+        return self.returncode
+
+    def wait(self, timeout: float | None = None) -> int:
+        self._process.join(timeout)
+        status = self.poll()
+        if status is None:
+            raise subprocess.TimeoutExpired(self._process.name, timeout or 0.0)
+        return status
+
+    def send_signal(self, number: int) -> None:
+        if self.poll() is None:
+            os.kill(self.pid, number)
+
+    def kill(self) -> None:
+        self.send_signal(signal.SIGKILL)
+
+
+def load(environment: Mapping[str, str]) -> None:
+    """Begin to load, with these variables; the first fork waits until that is done."""
+    if IS_SAFE:
+        # It is this process's own environment that the server has, whenever it is started again.
+        os.environ.update(environment)
+        forkserver.set_forkserver_preload([f"{__package__}.preloaded"])
+        forkserver.ensure_running()
+
+
+def module(name: str, words: Sequence[str], environment: Mapping[str, str]) -> Launch:
+    """A child that runs `python -m` of these words."""
+    if not IS_SAFE:
+        return program([sys.executable, "-m", *words], environment)
+
+    def launch(output: IO[bytes]) -> Forked:
+        process = ForkServerProcess(target=_run, args=(name, words, output.name), name=name)
+        process.start()
+        return Forked(process)
+
+    return launch
+
+
+def _run(name: str, words: Sequence[str], log: str) -> None:
+    """What a program of its own has: a session, a name, signals and streams."""
+    os.setsid()
+    die_with_parent()
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    ctypes.CDLL(None).prctl(PR_SET_NAME, f"batch:{name}".encode())
+    output = os.open(log, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)
+    os.dup2(output, 1)
+    os.dup2(output, 2)
+    os.close(output)
+    sys.argv = list(words)
+    runpy.run_module(words[0], run_name="__main__", alter_sys=True)
