@@ -38,11 +38,9 @@ class Ended:
 
     @property
     def line(self) -> Line:
-        call, used = self.finished.call, self.used
-        tokens = (used.input, used.output, used.cache_write_5m, used.cache_write_1h,
-                  used.cache_read)  # fmt: skip
+        call = self.finished.call
         bound = None if call.rates is None else self.part.reserved
-        return Line(call.batch, call.model, call.mode, tokens, self.cost, bound)
+        return Line(call.batch, call.model, call.mode, self.used.by_kind, self.cost, bound)
 
     @property
     def used(self) -> Usage:

@@ -17,6 +17,7 @@ from django.db.models import Count, F
 
 from batchboard import rows, signals
 from batchboard.models import Attempt, Batch, LedgerDay
+from batchboard.models.attempt import TOKENS
 from batchboard.models.limits import month_of
 from batchboard.money import dollars
 from batchboard.states import UNFINISHED_BATCH, Block, ItemState
@@ -53,9 +54,8 @@ SETTLED = (
     " WHERE id = %s AND owner = %s RETURNING id"
 )
 ATTEMPT = (
-    "outcome", "problem", "status", "request_id", "input_tokens", "output_tokens",
-    "cache_write_5m_tokens", "cache_write_1h_tokens", "cache_read_tokens", "cost", "latency_ms",
-    "started_at", "ended_at",
+    "outcome", "problem", "status", "request_id", *TOKENS, "cost", "latency_ms", "started_at",
+    "ended_at",
 )  # fmt: skip
 ITEM = (
     "state", "due_at", "outcome", "problem", "cost+", "input_tokens+", "output_tokens+",
@@ -154,10 +154,7 @@ def _end_attempts(parts: list[Ended], whose: str, holder: int, now: datetime) ->
     values = []
     for part in parts:
         usage, reply = part.usage, part.finished.reply
-        tokens: tuple[int | None, ...] = (None,) * 5
-        if usage is not None:
-            tokens = (usage.input, usage.output, usage.cache_write_5m, usage.cache_write_1h,
-                      usage.cache_read)  # fmt: skip
+        tokens = (None,) * len(TOKENS) if usage is None else usage.by_kind
         values.append(
             (part.part.attempt, part.reply.outcome.value, part.problem, reply.status,
              storable(reply.request_id[:100]), *tokens, part.cost, part.latency_ms,
@@ -231,7 +228,7 @@ def _move_items(ended: list[Ended], now: datetime) -> None:
         used = part.used
         values.append(
             (part.part.item, state.value, due, part.reply.outcome.value, part.problem,
-             part.cost or 0, used.input, used.output, used.cache_write_5m + used.cache_write_1h,
+             part.cost or 0, used.input, used.output, used.cache_write,
              used.cache_read, part.latency_ms,
              part.part.attempt if state == ItemState.SUCCEEDED else None)
         )  # fmt: skip
@@ -251,7 +248,7 @@ def _count(ended: list[Ended], now: datetime) -> Touched:
         added = (
             action is Action.SUCCEED, action is Action.BURY, action is Action.CANCEL,
             part.cost or 0, bound, used.input, used.output,
-            used.cache_write_5m + used.cache_write_1h, used.cache_read,
+            used.cache_write, used.cache_read,
         )  # fmt: skip
         totals = by_batch[part.batch]
         for index, value in enumerate(added):
@@ -277,7 +274,7 @@ def _settle_limits(finished: list[Finished], made: Deciding, in_flight: int) -> 
         for one in calls:
             usage = one.reply.usage
             if usage is not None:
-                taken = usage.input + usage.cache_write_5m + usage.cache_write_1h
+                taken = usage.input + usage.cache_write
                 buckets.give_back(
                     Need(0, one.call.expected_input - taken,
                          one.call.expected_output - usage.output)
@@ -314,6 +311,6 @@ def _log(part: Ended) -> None:
         part.part.attempt, part.part.item, part.batch, call.model, call.mode,
         part.reply.outcome.value, part.decision.action.value, reply.status,
         reply.request_id or None, part.latency_ms, usage and usage.input, usage and usage.output,
-        usage and usage.cache_write_5m + usage.cache_write_1h, usage and usage.cache_read,
+        usage and usage.cache_write, usage and usage.cache_read,
         None if part.cost is None else dollars(part.cost), part.reply.problem[:120],
     )  # fmt: skip

@@ -6,13 +6,12 @@ from time import monotonic
 
 from django.db.models import Count, F, Sum, Value
 
-from batchboard import rows
 from batchboard.models import Attempt, Batch, Item, LedgerDay, Limits, Spend, Worker
 from batchboard.models.fields import UsdField
 from batchboard.models.ledger_day import Line
 from batchboard.models.limits import month_of
 from batchboard.money import units
-from batchboard.states import BatchState, ItemState
+from batchboard.states import BatchState
 from dispatch.lease import LEASE_SECONDS
 from dispatch.outcome import Action, Outcome, decide
 from dispatch.process_identity import is_alive, machine
@@ -66,9 +65,8 @@ def sweep(limits: Limits, now: datetime) -> int:
 
 def _forget(unsent: list[tuple[int, int]], now: datetime) -> int:
     if unsent:
-        Item.objects.filter(pk__in=[item for _, item in unsent], state=ItemState.RUNNING).update(
-            state=ItemState.WAITING, due_at=now, tries=F("tries") - 1
-        )
+        items = Item.objects.filter(pk__in=[item for _, item in unsent])
+        items.move("return", due_at=now, tries=F("tries") - 1)
         Attempt.objects.filter(pk__in=[pk for pk, _ in unsent], started_at=None).delete()
     return len(unsent)
 
@@ -77,22 +75,19 @@ def _lose(lost: list[Attempt], now: datetime) -> int:
     if not lost:
         return 0
     earlier = _losses([attempt.item_id for attempt in lost])
-    moved: list[tuple[int, str, datetime | None, str, str]] = []
-    buried = Counter[int]()
+    again: list[int] = []
+    dead: list[Attempt] = []
     for attempt in lost:
         losses = {str(Outcome.LOST): earlier.get(attempt.item_id, 0)}
         if decide(Outcome.LOST, losses, chance).action is Action.BURY:
-            moved.append((attempt.item_id, ItemState.DEAD.value, None, Outcome.LOST.value, DIED))
-            buried[attempt.batch_id] += 1
+            dead.append(attempt)
         else:
-            moved.append((attempt.item_id, ItemState.WAITING.value, now, Outcome.LOST.value, DIED))
-    rows.update_rows(
-        "batchboard_item",
-        ["state", "due_at", "outcome", "problem"],
-        moved,
-        where="t.state = 'running'",
-    )
-    for batch, count in buried.items():
+            again.append(attempt.item_id)
+    items = Item.objects.filter(pk__in=again)
+    items.move("return", due_at=now, outcome=Outcome.LOST, problem=DIED)
+    items = Item.objects.filter(pk__in=[attempt.item_id for attempt in dead])
+    items.move("bury", due_at=None, outcome=Outcome.LOST, problem=DIED)
+    for batch, count in Counter(attempt.batch_id for attempt in dead).items():
         Batch.objects.filter(pk=batch).update(dead=F("dead") + count)
     Attempt.objects.filter(pk__in=[attempt.pk for attempt in lost]).update(
         ended_at=now, outcome=Outcome.LOST, problem=DIED, cost=None
@@ -130,7 +125,7 @@ def _end_cancelled() -> None:
     """End items that went back to waiting after their batch was cancelled."""
     done = F("succeeded") + F("dead") + F("cancelled")
     for batch in Batch.objects.filter(state=BatchState.CANCELLED, total__gt=done):
-        left = batch.items.waiting().update(state=ItemState.CANCELLED)
+        left = batch.items.waiting().move("cancel")
         if left:
             Batch.objects.filter(pk=batch.pk).update(cancelled=F("cancelled") + left)
 
