@@ -15,7 +15,9 @@ class EventManager(models.Manager["Event"]):
 class Event(models.Model):
     """One fact in the record; without an actor, the engine did it."""
 
-    batch = models.ForeignKey("Batch", models.CASCADE, null=True, related_name="events")
+    batch = models.ForeignKey(
+        "Batch", models.CASCADE, null=True, related_name="events", db_index=False
+    )
     actor = models.ForeignKey(settings.AUTH_USER_MODEL, models.PROTECT, null=True)
     verb = models.CharField(max_length=40)
     detail = models.JSONField(default=dict)

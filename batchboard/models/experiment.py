@@ -210,7 +210,7 @@ class Experiment(models.Model):
 class ExperimentArm(models.Model):
     """One way of working; its batch holds how it runs, and what came of it."""
 
-    experiment = models.ForeignKey(Experiment, models.CASCADE, related_name="arms")
+    experiment = models.ForeignKey(Experiment, models.CASCADE, related_name="arms", db_index=False)
     position = models.PositiveSmallIntegerField()
     label = models.CharField(max_length=60)
     batch = models.OneToOneField(Batch, models.PROTECT, related_name="arm")

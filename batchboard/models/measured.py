@@ -8,7 +8,9 @@ from batchboard.models.task_type import TaskVersion
 class Measured(models.Model):
     """Sums over the answered calls of one version in one mode; estimates start from them."""
 
-    version = models.ForeignKey(TaskVersion, models.CASCADE, related_name="measured")
+    version = models.ForeignKey(
+        TaskVersion, models.CASCADE, related_name="measured", db_index=False
+    )
     mode = models.CharField(max_length=20)
     calls = models.PositiveBigIntegerField(default=0)
     items = models.PositiveBigIntegerField(default=0)
@@ -32,7 +34,7 @@ class WarmCache(models.Model):
     Batches with a `salt` of their own share it with nobody.
     """
 
-    version = models.ForeignKey(TaskVersion, models.CASCADE, related_name="+")
+    version = models.ForeignKey(TaskVersion, models.CASCADE, related_name="+", db_index=False)
     mode = models.CharField(max_length=20)
     salt = models.CharField(max_length=20, blank=True)
     warm_until = models.DateTimeField()

@@ -32,7 +32,7 @@ class RecurringRunQuerySet(models.QuerySet["RecurringRun"]):
 class RecurringRun(models.Model):
     """One time that came, or was asked for, and what became of it."""
 
-    recurring = models.ForeignKey(Recurring, models.CASCADE, related_name="runs")
+    recurring = models.ForeignKey(Recurring, models.CASCADE, related_name="runs", db_index=False)
     due_at = models.DateTimeField()
     asked_by = models.ForeignKey(
         settings.AUTH_USER_MODEL, models.PROTECT, null=True, related_name="+"

@@ -52,7 +52,7 @@ class Review(models.Model):
 class SampledItem(models.Model):
     """One result that was drawn, and what a person said of it."""
 
-    review = models.ForeignKey(Review, models.CASCADE, related_name="sampled")
+    review = models.ForeignKey(Review, models.CASCADE, related_name="sampled", db_index=False)
     item = models.ForeignKey("Item", models.CASCADE)
     place = models.PositiveIntegerField()
     verdict = models.CharField(max_length=4, choices=Verdict, blank=True)

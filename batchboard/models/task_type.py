@@ -65,7 +65,7 @@ class TaskVersionManager(models.Manager["TaskVersion"]):
 class TaskVersion(models.Model):
     """What a batch runs: model, shared context, prompt, contract; fixed once it exists."""
 
-    task_type = models.ForeignKey(TaskType, models.PROTECT, related_name="versions")
+    task_type = models.ForeignKey(TaskType, models.PROTECT, related_name="versions", db_index=False)
     number = models.PositiveIntegerField()
     digest = models.CharField(max_length=64)
     model = models.CharField(max_length=100)

@@ -9,6 +9,7 @@ import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from typing import IO, Protocol
 
 log = logging.getLogger(__name__)
 
@@ -20,24 +21,33 @@ LOG_BYTES = 20_000_000
 PR_SET_PDEATHSIG = 1
 
 
+class Process(Protocol):
+    """What a child needs of `subprocess.Popen`, or of what stands for it."""
+
+    pid: int
+    returncode: int | None
+
+    def poll(self) -> int | None: ...
+    def wait(self, timeout: float | None = None) -> int: ...
+    def send_signal(self, number: int, /) -> None: ...
+    def kill(self) -> None: ...
+
+
+Launch = Callable[[IO[bytes]], Process]
+"""Begins the process, whose output goes to that file."""
+
+
 class Child:
     """A process by name. `poll` starts it again where it died and its time has come."""
 
     def __init__(
-        self,
-        name: str,
-        command: Sequence[str],
-        environment: Mapping[str, str],
-        logs: Path,
-        *,
-        is_ready: Callable[[], bool] = lambda: True,
+        self, name: str, launch: Launch, logs: Path, *, is_ready: Callable[[], bool] = lambda: True
     ) -> None:
         self.name = name
         self.is_ready = is_ready
-        self._command = list(command)
-        self._environment = dict(environment)
+        self._launch = launch
         self._log = logs / f"{name}.log"
-        self._process: subprocess.Popen[bytes] | None = None
+        self._process: Process | None = None
         self._started = 0.0
         self._deaths = 0
         self._start_at = 0.0
@@ -59,15 +69,7 @@ class Child:
         if self._log.exists() and self._log.stat().st_size > LOG_BYTES:
             self._log.replace(self._log.with_suffix(".old.log"))
         with self._log.open("ab") as output:
-            self._process = subprocess.Popen(
-                self._command,
-                env=self._environment,
-                stdin=subprocess.DEVNULL,
-                stdout=output,
-                stderr=subprocess.STDOUT,
-                start_new_session=True,
-                preexec_fn=die_with_parent if sys.platform == "linux" else None,  # noqa: PLW1509
-            )
+            self._process = self._launch(output)
         self._started = time.monotonic()
 
     def poll(self) -> bool:
@@ -112,6 +114,23 @@ class Child:
             log.warning("%s did not end in time: killed", self.name)
             self._process.kill()
             self._process.wait()
+
+
+def program(command: Sequence[str], environment: Mapping[str, str]) -> Launch:
+    """A child that is a program of its own."""
+
+    def launch(output: IO[bytes]) -> Process:
+        return subprocess.Popen(
+            command,
+            env=environment,
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+            preexec_fn=die_with_parent if sys.platform == "linux" else None,  # noqa: PLW1509
+        )
+
+    return launch
 
 
 def die_with_parent() -> None:

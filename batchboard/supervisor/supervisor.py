@@ -44,9 +44,11 @@ class Supervisor:
         """Start everything, say where it is, and keep it running until SIGINT or SIGTERM."""
         for number in (signal.SIGINT, signal.SIGTERM):
             signal.signal(number, self._end)
-        self._prepare()
         plan = make_plan(self._data, self._port)
         try:
+            if plan.stem is not None:
+                plan.stem.start()  # loads while the database is prepared
+            self._prepare()
             self._start(plan)
             if not self._ending:
                 self._welcome(plan)
@@ -130,6 +132,8 @@ class Supervisor:
     def _note_processes(self, plan: Plan) -> None:
         """Write down which process is which, for who looks after the installation."""
         processes = {child.name: child.pid for child in plan.children}
+        if plan.stem is not None:
+            processes["stem"] = plan.stem.pid
         if processes != self._processes:
             self._processes = processes
             draft = self._data / "processes.draft"
@@ -147,6 +151,8 @@ class Supervisor:
                 child.terminate()
             for child in group:
                 child.wait(until - time.monotonic())
+        if plan.stem is not None:
+            plan.stem.stop()
         with suppress(FileNotFoundError):
             (self._data / "running.json").unlink()
         self._lock.close()

@@ -20,7 +20,9 @@ def main() -> None:
         if app == "batchboard":
             load_command_class(app, name)
     from batchboard.cli import commands  # noqa: F401  imported by the verbs when they run
+    from dispatch import sdk
 
+    sdk.load()  # a second of a processor for each command that counts tokens
     gc.freeze()  # else each fork's collector would copy all that is shared
     for line in sys.stdin:
         arguments, output, errors = json.loads(line)

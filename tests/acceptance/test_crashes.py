@@ -81,6 +81,15 @@ def test_a_broker_killed_eight_times(run, request):
 
 
 @pytest.mark.full
+def test_a_killed_stem_of_all_workers(run, request):
+    if request.node.callspec.params["install"] == "postgres":
+        pytest.skip("the same supervisor")
+    # Both call workers die at once, each with all that the cap lets it hold.
+    run.kill("stem")
+    ends_well(run)
+
+
+@pytest.mark.full
 def test_a_killed_supervisor_leaves_nobody_and_the_next_goes_on(run, request):
     if request.node.callspec.params["install"] == "postgres":
         pytest.skip("the same supervisor")
