@@ -82,7 +82,7 @@ class LeaseKeeper:
 
     def give_up(self, why: str) -> None:
         """The calls under this lease belong to others. Begin anew under another."""
-        log.warning("the lease is given up: %s", why)
+        log.warning("fenced: %s, and its calls are ended", why)
         self.lease = None
 
     def covers(self, worker: int) -> bool:
