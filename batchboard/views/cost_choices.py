@@ -12,6 +12,7 @@ from django.db.models import F, Max, Min, Sum
 
 from batchboard.arms import Past
 from batchboard.models import Batch, Experiment
+from batchboard.models.batch import mode_words
 from batchboard.models.experiment import NOT_ENDED
 from batchboard.states import UNFINISHED_BATCH
 from batchboard.templatetags.untrusted import visible
@@ -179,13 +180,13 @@ def _by_mode(ran: Sequence[Ran]) -> list[Choice]:
         Choice(
             f"mode:{before}:{after}",
             "By mode",
-            f"{before} → {after}",
+            f"{mode_words(before)} → {mode_words(after)}",
             Past(mode=before),
             Past(mode=after),
-            before,
-            after,
+            mode_words(before),
+            mode_words(after),
             first[after],
-            f"{before} → {after}",
+            f"{mode_words(before)} → {mode_words(after)}",
         )
         for before, after in sorted(
             combinations(first, 2), key=lambda pair: (first[pair[1]], first[pair[0]]), reverse=True
@@ -211,7 +212,7 @@ def _by_date(ran: Sequence[Ran]) -> list[Choice]:
             f"all until {_day_before(day)}",
             f"all from {words}",
             day,
-            f"{before} → {after}",
+            f"{mode_words(before)} → {mode_words(after)}",
         )
     return list(choices.values())[::-1]
 

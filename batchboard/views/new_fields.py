@@ -160,9 +160,10 @@ def _timeout(prepared: Prepared, estimate: Estimate | None) -> Field:
 def _deadline(prepared: Prepared, limits: Limits) -> Field:
     found = Field("deadline", "Deadline", placeholder="none", hint="From start to end")
     if prepared.rows:
-        n = at_once(prepared, limits)
-        enough = in_words(suggested_deadline(prepared.rows, n, prepared.options.item_timeout))
+        enough = in_words(suggested_deadline(prepared.rows, prepared.options, limits.cap))
         found.hint = f"{enough} is enough even if every call takes its whole timeout."
+        if prepared.options.mode == Mode.PROVIDER_BATCH:
+            found.hint = f"{enough} is enough even if the provider takes its whole day."
         found.actions = [Action(f"Use {enough}", "deadline", enough)]
     return found
 

@@ -2,15 +2,37 @@
 
 from collections import defaultdict
 from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
 
-from batchboard.models import Submission
+from batchboard.models import Batch, Submission
 from batchboard.states import BatchState, SubmissionState
 from batchboard.views.reasons import Reason
 
 S = SubmissionState
+LONGEST = timedelta(hours=24)
+"""The provider ends a message batch after so long, whatever of it was worked on."""
 
 
-def submitted(batches: Sequence[int]) -> dict[int, Reason]:
+@dataclass(frozen=True)
+class Submitted:
+    """What a batch waits for. `is_sent` says whether any of it is on its way or further; `usually`
+    is when the provider is expected to be done with what it has, and `latest` when it is done in
+    any case, both None where it has nothing."""
+
+    reason: Reason
+    is_sent: bool
+    usually: datetime | None
+    latest: datetime | None
+
+    def seconds_left(self, now: datetime) -> float | None:
+        """None where it takes longer than usual: nobody can tell any more."""
+        if self.usually is None or self.usually <= now:
+            return None
+        return (self.usually - now).total_seconds()
+
+
+def submitted(batches: Sequence[Batch]) -> dict[int, Submitted]:
     """By batch, for those of which the provider has something, or gets it next."""
     if not batches:
         return {}
@@ -18,7 +40,18 @@ def submitted(batches: Sequence[int]) -> dict[int, Reason]:
     rows = Submission.objects.open().filter(batch__in=batches).select_related("batch")
     for row in rows.order_by("pk"):
         found[row.batch_id].append(row)
-    return {batch: _reason(submissions) for batch, submissions in found.items()}
+    return {batch: _submitted(submissions) for batch, submissions in found.items()}
+
+
+def _submitted(rows: list[Submission]) -> Submitted:
+    sent = [row.sent_at for row in rows if row.state == S.WORKING and row.sent_at]
+    takes = rows[0].batch.estimate_seconds
+    return Submitted(
+        reason=_reason(rows),
+        is_sent=any(row.sent_at for row in rows),
+        usually=max(sent) + timedelta(seconds=takes) if sent and takes else None,
+        latest=max(sent) + LONGEST if sent else None,
+    )
 
 
 def _reason(rows: list[Submission]) -> Reason:

@@ -13,6 +13,13 @@ from batchboard.templatetags.untrusted import visible
 from batchboard.views.failures import said
 from dispatch.outcome import Outcome
 
+KEY = (
+    ("ok", "result"),
+    ("run", "in flight"),
+    ("hold", "rate limited"),
+    ("dead", "failed"),
+    ("again", "a second or later try"),
+)
 BARS = 400
 NUMBERS_SHOWN = 40
 TALLEST, LEAST_LANE, MOST_LANE, AXIS, HEAD = 220, 3.0, 12.0, 20, 8
@@ -26,11 +33,18 @@ class Bar:
     y: float
     height: float
     tone: str
-    again: bool
+    again: bool = False
+    label: str = ""
+
+    @property
+    def end(self) -> float:
+        return self.x + self.width
 
 
 @dataclass(frozen=True)
 class Timeline:
+    """Bars over time; `key` are the tones with what they mean, `noun` what a bar stands for."""
+
     id: str
     says: str
     height: int
@@ -41,6 +55,8 @@ class Timeline:
     total: int
     rows: list[list[str]]
     head: list[str] = field(default_factory=lambda: ["item", "try", "outcome", "latency"])
+    key: tuple[tuple[str, str], ...] = KEY
+    noun: str = "tries"
 
     @property
     def axis(self) -> int:
@@ -117,15 +133,13 @@ def _newest(batch: Batch) -> list[Attempt]:
         "started_at",
         "ended_at",
         "latency_ms",
-        "submission",
     )
     shown = Attempt.objects.filter(pk__in=found).select_related("item").only(*columns)
     return list(shown.annotate(again=Exists(earlier)))
 
 
 def _row(attempt: Attempt, began: float) -> list[str]:
-    under_way = "with the provider" if attempt.submission_id else "in flight"
-    outcome = said(attempt.outcome) if attempt.ended_at else under_way
+    outcome = said(attempt.outcome) if attempt.ended_at else "in flight"
     again = "again" if attempt.again else "first"  # type: ignore[attr-defined]
     key = visible(attempt.item.key)
     return [span(max(0.0, began)), key, again, outcome, milliseconds(attempt.latency_ms)]

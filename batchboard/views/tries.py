@@ -6,13 +6,20 @@ from datetime import timedelta
 from itertools import zip_longest
 
 from batchboard.models import Attempt, Item
+from batchboard.models.batch import mode_words
 from batchboard.models.looking import Returned
-from batchboard.states import ItemState
+from batchboard.states import ItemState, SubmissionState
 from batchboard.templatetags.figures import span
 from batchboard.views.excerpt import Excerpt, excerpt
 from batchboard.views.failures import said
 from dispatch.outcome import Outcome
 
+UNDER_WAY = {
+    SubmissionState.PREPARING: "waits to be sent",
+    SubmissionState.READY: "waits to be sent",
+    SubmissionState.SENDING: "on the way to the provider",
+    SubmissionState.COLLECTING: "results come in",
+}
 TONES = {Outcome.OK: "ok", Outcome.RATE_LIMITED: "hold", Outcome.CANCELLED: "wait"}
 
 
@@ -27,6 +34,11 @@ class Try:
     led_to: str
     returned: Excerpt | None
     stop_reason: str
+
+    @property
+    def mode(self) -> str:
+        """The request mode in words; how many share a call is the batch's to say."""
+        return mode_words(self.attempt.mode)
 
     @property
     def cache_write_tokens(self) -> int | None:
@@ -66,12 +78,16 @@ def _try(
 
 
 def _under_way(attempt: Attempt) -> str:
-    return "with the provider" if attempt.submission_id else "in flight"
+    if attempt.submission is None:
+        return "in flight"
+    return UNDER_WAY.get(SubmissionState(attempt.submission.state), "with the provider")
 
 
 def _led_to(item: Item, attempt: Attempt, after: Attempt | None) -> str:
     """What the routing did with the item after this try."""
     if attempt.ended_at is None:
+        if attempt.submission is not None:
+            return ""
         return "" if attempt.started_at else "On its way to a worker."
     if attempt.pk == item.result_id:
         return "Its answer is the result."
