@@ -1,6 +1,7 @@
 """Submissions on their way: sent once whatever is cut off, collected once whatever breaks."""
 
 import json
+import threading
 from datetime import timedelta
 from decimal import Decimal
 from types import SimpleNamespace
@@ -11,7 +12,7 @@ import pytest
 
 from batchboard.models import Attempt, Spend, Submission
 from batchboard.states import BatchState, SubmissionState
-from dispatch import submissions
+from dispatch import submission_tasks, submissions
 from dispatch.message_batches import Seen, write_body
 from dispatch.outcome import Outcome
 from dispatch.submissions import LIFETIME, MARGIN_SECONDS, POST_SECONDS
@@ -420,6 +421,26 @@ def test_a_lease_of_a_living_process_keeps_others_away(clock, provider, batch):
     )
     assert work(clock, 20) == 0
     assert work(clock, 1_000) == 1
+
+
+def test_one_thread_of_a_process_is_enough_so_that_the_other_serves_files(monkeypatch):
+    begun, over, ran = threading.Event(), threading.Event(), []
+
+    def long_work():
+        ran.append(1)
+        begun.set()
+        over.wait(10)
+
+    monkeypatch.setattr(submissions, "work_through", long_work)
+    first = threading.Thread(target=submission_tasks.work_through)
+    first.start()
+    assert begun.wait(10)
+    submission_tasks.work_through()
+    over.set()
+    first.join()
+    assert len(ran) == 1
+    submission_tasks.work_through()
+    assert len(ran) == 2
 
 
 def test_looks_come_less_often_the_longer_it_takes(clock, provider, batch):

@@ -170,3 +170,16 @@ def test_halved_rates_are_half_of_every_kind_and_of_long_prompts_too():
         assert getattr(half, kind) * 2 == getattr(whole, kind)
         assert getattr(half.then, kind) * 2 == getattr(whole.then, kind)
     assert half.above == whole.above
+
+
+def test_waves_without_a_number_send_everything_together(clock, settings):
+    settings.DISPATCH_CONCURRENCY = 2
+    batch = queued(30, mode="provider_batch", schedule="waves")
+    decide()
+    assert [one.requests for one in submissions(batch)] == [30]
+
+
+def test_waves_of_a_number_send_so_many_together(clock):
+    batch = queued(30, mode="provider_batch", schedule="waves", concurrency=10)
+    decide()
+    assert [one.requests for one in submissions(batch)] == [10]

@@ -7,7 +7,8 @@ import pytest
 from django.test import Client
 from django.utils import timezone
 
-from batchboard.models import Attempt, Batch, Limits, Submission
+from batchboard.models import Attempt, Batch, LedgerDay, Limits, Submission
+from batchboard.models.ledger_day import Line
 from batchboard.states import SubmissionState
 from tests.engine.test_submitting import decide
 from tests.factories import queued
@@ -97,3 +98,92 @@ def test_a_cancelled_batch_says_that_the_provider_is_asked_to_stop(
 ) -> None:
     batch.cancel()
     assert "The provider is asked to stop" in text_of(page, f"/batches/{batch.public_id}/")
+
+
+def sent(ago: timedelta, **columns: object) -> None:
+    Submission.objects.update(sent_at=timezone.now() - ago, **columns)
+
+
+def test_it_says_when_results_are_usual_and_when_they_are_back_at_the_latest(
+    page: Client, batch: Batch
+) -> None:
+    Batch.objects.update(estimate_seconds=3_600)
+    text = text_of(page, "/")
+    assert "~48 min left" in text
+    shown = text_of(page, f"/batches/{batch.public_id}/")
+    assert "back within" in shown
+    assert ">23 h 4" in shown
+
+
+def test_after_the_usual_time_only_the_latest_is_said(page: Client, batch: Batch) -> None:
+    Batch.objects.update(estimate_seconds=3_600)
+    sent(timedelta(hours=2))
+    text = text_of(page, "/")
+    assert "min left" not in text
+    assert "back within" in text
+    assert ">21 h 59 min<" in text
+
+
+def test_how_many_results_are_in_says_nothing_about_the_time_left(
+    page: Client, batch: Batch
+) -> None:
+    """Results come all at once after a long wait: there is no rate to go by."""
+    Batch.objects.update(succeeded=1, started_at=timezone.now() - timedelta(hours=3))
+    Submission.objects.update(state=SubmissionState.COLLECTING, unsettled=69)
+    assert "left</span>" not in text_of(page, "/")
+
+
+def test_the_plots_show_what_the_provider_has_and_no_calls(page: Client, batch: Batch) -> None:
+    Batch.objects.update(started_at=timezone.now() - timedelta(minutes=13))
+    address = f"/batches/{batch.public_id}/plot"
+    drawn = text_of(page, f"{address}?plot=throughput")
+    assert "70 at the most, 70 at the end, 0 results." in drawn
+    assert "70 there now" in drawn
+    assert "in flight" not in drawn
+    assert "cap 20" not in drawn
+    shown = text_of(page, f"/batches/{batch.public_id}/")
+    assert ">With the provider</label>" in shown
+    assert ">Message batches</label>" in shown
+    assert ">Latency</label>" not in shown
+
+
+def test_each_message_batch_has_a_bar_with_its_words(page: Client, batch: Batch) -> None:
+    Batch.objects.update(started_at=timezone.now() - timedelta(minutes=13))
+    address = f"/batches/{batch.public_id}/plot?plot=attempts"
+    assert "70 requests, with the provider, 12 min" in text_of(page, address)
+    Submission.objects.update(
+        state=SubmissionState.ENDED,
+        ended_at=timezone.now(),
+        worked_at=timezone.now() - timedelta(minutes=2),
+    )
+    drawn = text_of(page, address)
+    assert "70 requests, results are in, 10 min" in drawn
+    assert "1 message batch over" in drawn
+    assert drawn.count("plot-try") == 1
+
+
+def test_an_item_tells_of_its_message_batch(page: Client, batch: Batch) -> None:
+    Submission.objects.update(provider_id="msgbatch_17")
+    text = text_of(page, f"/batches/{batch.public_id}/items/k0")
+    assert "In a message batch of 70 requests, <code>msgbatch_17</code>" in text
+    assert "half the price" in text
+    assert "On its way to a worker" not in text
+    assert "provider batch \N{MIDDLE DOT} max_tokens" in text
+    Submission.objects.update(state=SubmissionState.READY, sent_at=None)
+    assert "Waits to be sent" in text_of(page, f"/batches/{batch.public_id}/items/k0")
+
+
+def test_the_ledger_names_the_mode_in_words_and_says_that_its_price_is_half(
+    page: Client, batch: Batch
+) -> None:
+    attempt = Attempt.objects.first()
+    assert attempt is not None
+    Attempt.objects.filter(pk=attempt.pk).update(
+        ended_at=timezone.now(), outcome="ok", cost=Decimal("0.01"), input_tokens=10
+    )
+    rows = [Line(batch.pk, attempt.model, attempt.mode, (10, 0, 0, 0, 0), 10**8, None)]
+    LedgerDay.objects.add(rows, timezone.now())
+    text = text_of(page, "/costs/ledger/?by=mode&group=provider_batch")
+    assert "Attempts: provider batch" in text
+    assert "<small>provider batch</small>" in text
+    assert "half of it in message batches" in text
