@@ -16,6 +16,7 @@ from django.db.models import Q
 from batchboard import rows
 from batchboard.models import QueueSign, Submission
 from batchboard.models.queue_sign import FILES
+from batchboard.states import SubmissionState
 from dispatch.rescue import is_alive
 
 log = logging.getLogger(__name__)
@@ -23,6 +24,7 @@ log = logging.getLogger(__name__)
 LEASE_SECONDS = 20.0
 RENEW_SECONDS = 5.0
 MARGIN_SECONDS = 4.0
+LATER = {SubmissionState.WORKING, SubmissionState.COLLECTING}
 
 
 class Lost(Exception):
@@ -81,10 +83,11 @@ class Held:
 
 
 def claim() -> Held | None:
-    """The oldest submission that is due and that nobody holds; None where there is none."""
+    """A submission that is due and that nobody holds; None where there is none. The oldest first,
+    but what is to be sent before results are read: meanwhile the provider works."""
     now = rows.now()
-    due = Submission.objects.due(now).select_related("batch").order_by("pk")
-    for row in due[:50]:
+    due = list(Submission.objects.due(now).select_related("batch").order_by("pk")[:50])
+    for row in sorted(due, key=lambda row: row.state in LATER):
         if row.lease_until is not None and row.lease_until > now and not _is_of_the_dead(row.owner):
             continue
         owner = f"{socket.gethostname()}/{os.getpid()}/{secrets.token_hex(6)}"

@@ -33,8 +33,15 @@ class Card:
     action: Action | None
     seconds_left: float | None
     seconds_passed: float | None
+    with_provider: int = 0
     back_by: datetime | None = None
     """When everything is back that the provider has in message batches."""
+
+    @property
+    def to_be_sent(self) -> int:
+        """Items that are in message batches which the provider does not have yet."""
+        submits = self.batch.mode == Mode.PROVIDER_BATCH
+        return self.in_flight - self.with_provider if submits else 0
 
     @property
     def n(self) -> int:
@@ -162,6 +169,7 @@ def cards(
             action=action(batch, reviews.get(batch.pk, ReviewProgress())),
             seconds_left=left,
             seconds_passed=passed,
+            with_provider=sent.there if sent else 0,
             back_by=sent.latest if sent else None,
         )
     return found

@@ -10,17 +10,27 @@ from batchboard.states import BatchState, SubmissionState
 from batchboard.views.reasons import Reason
 
 S = SubmissionState
+THERE = {S.WORKING, S.COLLECTING}
 LONGEST = timedelta(hours=24)
 """The provider ends a message batch after so long, whatever of it was worked on."""
 
 
+UNDER_WAY = {
+    S.PREPARING: "waits to be sent",
+    S.READY: "waits to be sent",
+    S.SENDING: "on the way to the provider",
+    S.COLLECTING: "its result comes in",
+}
+
+
 @dataclass(frozen=True)
 class Submitted:
-    """What a batch waits for. `is_sent` says whether any of it is on its way or further; `usually`
-    is when the provider is expected to be done with what it has, and `latest` when it is done in
-    any case, both None where it has nothing."""
+    """What a batch waits for. `there` are the requests that the provider has or had and whose
+    results are not in; `usually` is when it is expected to be done, and `latest` when it is done in
+    any case, both None where something is still to be sent."""
 
     reason: Reason
+    there: int
     is_sent: bool
     usually: datetime | None
     latest: datetime | None
@@ -43,14 +53,20 @@ def submitted(batches: Sequence[Batch]) -> dict[int, Submitted]:
     return {batch: _submitted(submissions) for batch, submissions in found.items()}
 
 
+def under_way(one: Submission) -> str:
+    """Where a request of it is that has not ended."""
+    return UNDER_WAY.get(S(one.state), "with the provider")
+
+
 def _submitted(rows: list[Submission]) -> Submitted:
     sent = [row.sent_at for row in rows if row.state == S.WORKING and row.sent_at]
     takes = rows[0].batch.estimate_seconds
     return Submitted(
         reason=_reason(rows),
-        is_sent=any(row.sent_at for row in rows),
+        there=sum(row.unsettled for row in rows if row.state in THERE),
+        is_sent=all(row.sent_at for row in rows),
         usually=max(sent) + timedelta(seconds=takes) if sent and takes else None,
-        latest=max(sent) + LONGEST if sent else None,
+        latest=max(sent) + LONGEST if sent and all(row.sent_at for row in rows) else None,
     )
 
 
@@ -64,6 +80,8 @@ def _reason(rows: list[Submission]) -> Reason:
         return Reason(tone, "clock", said + problem)
     if working := [row for row in rows if row.state == S.WORKING]:
         number = _requests(_sum(working, "requests"))
+        if unsent := _sum([row for row in rows if row.sent_at is None], "requests"):
+            number += f", {unsent:,} more to be sent"
         said = f"With the provider, {number}{problem}: sent"
         if working[0].batch.state == BatchState.CANCELLED:
             said = f"The provider is asked to stop, {number}{problem}: sent"

@@ -8,18 +8,13 @@ from itertools import zip_longest
 from batchboard.models import Attempt, Item
 from batchboard.models.batch import mode_words
 from batchboard.models.looking import Returned
-from batchboard.states import ItemState, SubmissionState
+from batchboard.states import ItemState
 from batchboard.templatetags.figures import span
 from batchboard.views.excerpt import Excerpt, excerpt
 from batchboard.views.failures import said
+from batchboard.views.submitted import under_way
 from dispatch.outcome import Outcome
 
-UNDER_WAY = {
-    SubmissionState.PREPARING: "waits to be sent",
-    SubmissionState.READY: "waits to be sent",
-    SubmissionState.SENDING: "on the way to the provider",
-    SubmissionState.COLLECTING: "results come in",
-}
 TONES = {Outcome.OK: "ok", Outcome.RATE_LIMITED: "hold", Outcome.CANCELLED: "wait"}
 
 
@@ -78,9 +73,7 @@ def _try(
 
 
 def _under_way(attempt: Attempt) -> str:
-    if attempt.submission is None:
-        return "in flight"
-    return UNDER_WAY.get(SubmissionState(attempt.submission.state), "with the provider")
+    return under_way(attempt.submission) if attempt.submission else "in flight"
 
 
 def _led_to(item: Item, attempt: Attempt, after: Attempt | None) -> str:

@@ -12,7 +12,7 @@ import pytest
 
 from batchboard.models import Attempt, Spend, Submission
 from batchboard.states import BatchState, SubmissionState
-from dispatch import submission_tasks, submissions
+from dispatch import holding, submission_tasks, submissions
 from dispatch.message_batches import Seen, write_body
 from dispatch.outcome import Outcome
 from dispatch.submissions import LIFETIME, MARGIN_SECONDS, POST_SECONDS
@@ -441,6 +441,17 @@ def test_one_thread_of_a_process_is_enough_so_that_the_other_serves_files(monkey
     assert len(ran) == 1
     submission_tasks.work_through()
     assert len(ran) == 2
+
+
+def test_what_is_to_be_sent_goes_before_results_are_read(clock, provider, batch):
+    """Meanwhile the provider works."""
+    work(clock)
+    later = queued(3, mode="provider_batch")
+    decide()
+    Submission.objects.filter(batch=batch).update(state=S.COLLECTING)
+    clock.advance(60)
+    with holding.claim() as first, holding.claim() as second:
+        assert (first.row.batch, second.row.batch) == (later, batch)
 
 
 def test_looks_come_less_often_the_longer_it_takes(clock, provider, batch):

@@ -37,7 +37,7 @@ def test_the_batch_says_how_much_is_with_the_provider_and_since_when(
     text = text_of(page, f"/batches/{batch.public_id}/")
     assert "With the provider, 70 requests: sent" in text
     assert "12 min" in text
-    assert '<dt>With the provider</dt><dd><b class="figure">70</b> / 70' in text
+    assert '<dt>With the provider</dt><dd><b class="figure">70</b></dd>' in text
     assert "provider batch, half the price" in text
     assert "Waits for a worker" not in text
 
@@ -53,7 +53,7 @@ def test_its_items_are_found_as_running_and_say_where_they_are(page: Client, bat
 def test_the_board_shows_it_and_counts_no_call_in_flight(page: Client, batch: Batch) -> None:
     text = text_of(page, "/")
     assert "With the provider, 70 requests: sent" in text
-    assert "70 / 70 with the provider" in text
+    assert "70 with the provider" in text
     assert "0 / 20 calls in flight" in text
 
 
@@ -111,7 +111,7 @@ def test_it_says_when_results_are_usual_and_when_they_are_back_at_the_latest(
     text = text_of(page, "/")
     assert "~48 min left" in text
     shown = text_of(page, f"/batches/{batch.public_id}/")
-    assert "back within" in shown
+    assert "~48 min</b>, at most <time" in shown
     assert ">23 h 4" in shown
 
 
@@ -187,3 +187,28 @@ def test_the_ledger_names_the_mode_in_words_and_says_that_its_price_is_half(
     assert "Attempts: provider batch" in text
     assert "<small>provider batch</small>" in text
     assert "half of it in message batches" in text
+
+
+def test_what_is_not_sent_yet_is_not_said_to_be_with_the_provider(
+    page: Client, batch: Batch
+) -> None:
+    Submission.objects.update(state=SubmissionState.READY, sent_at=None)
+    assert ">0 with the provider" in text_of(page, "/")
+    shown = text_of(page, f"/batches/{batch.public_id}/?state=running")
+    assert '<b class="figure">0</b>, 70 to send' in shown
+    assert "waits to be sent" in shown
+    first = Submission.objects.get()
+    Submission.objects.create(
+        batch=batch, state=SubmissionState.WORKING, requests=30, unsettled=30,
+        created_at=first.created_at, sent_at=timezone.now(),
+    )  # fmt: skip
+    assert "With the provider, 30 requests, 70 more to be sent: sent" in text_of(page, "/")
+    assert "back within" not in text_of(page, "/")
+
+
+def test_what_is_not_billed_is_said_so(page: Client, batch: Batch) -> None:
+    item = batch.items.get(key="k0")
+    item.attempts.update(ended_at=timezone.now(), outcome="expired", cost=0)
+    text = text_of(page, f"/batches/{batch.public_id}/items/k0")
+    assert "not billed" in text
+    assert "half the price" not in text
