@@ -24,7 +24,7 @@ log = logging.getLogger(__name__)
 LEASE_SECONDS = 20.0
 RENEW_SECONDS = 5.0
 MARGIN_SECONDS = 4.0
-LATER = {SubmissionState.WORKING, SubmissionState.COLLECTING}
+LATER = {SubmissionState.WORKING: 1, SubmissionState.COLLECTING: 2}
 
 
 class Lost(Exception):
@@ -83,11 +83,12 @@ class Held:
 
 
 def claim() -> Held | None:
-    """A submission that is due and that nobody holds; None where there is none. The oldest first,
-    but what is to be sent before results are read: meanwhile the provider works."""
+    """A submission that is due and that nobody holds; None where there is none. Sending comes
+    first, since the provider works meanwhile, then what is asked or told in a moment, and reading
+    results last; of equals the oldest."""
     now = rows.now()
     due = list(Submission.objects.due(now).select_related("batch").order_by("pk")[:50])
-    for row in sorted(due, key=lambda row: row.state in LATER):
+    for row in sorted(due, key=lambda row: LATER.get(row.state, 0)):
         if row.lease_until is not None and row.lease_until > now and not _is_of_the_dead(row.owner):
             continue
         owner = f"{socket.gethostname()}/{os.getpid()}/{secrets.token_hex(6)}"

@@ -6,7 +6,7 @@ from datetime import datetime
 from batchboard.models import Batch, Submission
 from batchboard.plots import Bars, Plot, Series, Tick, plot, span_ticks
 from batchboard.states import SubmissionState
-from batchboard.templatetags.figures import span
+from batchboard.templatetags.figures import span, whole_span
 from batchboard.views.cap_history import own_pauses
 from batchboard.views.course import course_of, extent
 from batchboard.views.timeline import Bar, Timeline
@@ -31,6 +31,7 @@ WORDS = {
     S.ENDED: "results are in",
     S.FAILED: "refused",
 }
+SHORT = {S.SENDING: "on the way", S.FAILED: "refused"}
 
 
 def with_provider(batch: Batch, now: datetime) -> Plot:
@@ -117,7 +118,8 @@ def _after(origin: datetime, moment: datetime | None, now: datetime) -> float:
 
 def _label(one: Submission, seconds: float) -> str:
     number = f"{one.requests:,} request{'s' if one.requests != 1 else ''}"
-    return f"{number}, {WORDS[S(one.state)]}, {span(seconds)}"
+    word = SHORT.get(S(one.state))
+    return f"{number}, {word}" if word else f"{number}, there {whole_span(seconds)}"
 
 
 def _row(one: Submission, began: float, done: float) -> list[str]:

@@ -20,6 +20,7 @@ KEY = (
     ("dead", "failed"),
     ("again", "a second or later try"),
 )
+LABEL_STARTS_BY = 36
 BARS = 400
 NUMBERS_SHOWN = 40
 TALLEST, LEAST_LANE, MOST_LANE, AXIS, HEAD = 220, 3.0, 12.0, 20, 8
@@ -37,8 +38,13 @@ class Bar:
     label: str = ""
 
     @property
-    def end(self) -> float:
-        return self.x + self.width
+    def label_at(self) -> tuple[float, str]:
+        """Where the words over it stand, and what of them stands there: a phone has room for them
+        on one side of the middle alone."""
+        end = self.x + self.width
+        if self.x <= LABEL_STARTS_BY:
+            return self.x, "start"
+        return (end, "end") if end >= 100 - LABEL_STARTS_BY else (50, "middle")
 
 
 @dataclass(frozen=True)

@@ -390,6 +390,34 @@ def test_cancelling_stops_the_provider_and_keeps_what_had_succeeded(clock, provi
     assert batch.ended == batch.total
 
 
+def test_the_provider_is_told_to_stop_at_once_however_long_it_had_been(clock, provider, batch):
+    """Else it would go on for the minute between two looks, and be paid for it."""
+    for _ in range(15):
+        work(clock, 61)
+    assert only(batch).next_at > clock.now + timedelta(seconds=50)
+    batch.cancel()
+    work(clock, 0)
+    assert provider.cancelled == [only(batch).provider_id]
+
+
+def test_the_provider_is_told_to_stop_before_results_are_read(clock, provider, batch):
+    work(clock)
+    provider.end()
+    later = queued(3, mode="provider_batch")
+    decide()
+    work(clock, 0)
+    later.cancel()
+    reads, told = provider.results, []
+
+    def reading(id):
+        told.append(list(provider.cancelled))
+        yield from reads(id)
+
+    provider.results = reading
+    work(clock)
+    assert told == [[only(later).provider_id]]
+
+
 def test_a_batch_cancelled_before_it_was_sent_never_is(clock, provider, batch):
     batch.cancel()
     work(clock)

@@ -150,14 +150,14 @@ def test_the_plots_show_what_the_provider_has_and_no_calls(page: Client, batch: 
 def test_each_message_batch_has_a_bar_with_its_words(page: Client, batch: Batch) -> None:
     Batch.objects.update(started_at=timezone.now() - timedelta(minutes=13))
     address = f"/batches/{batch.public_id}/plot?plot=attempts"
-    assert "70 requests, with the provider, 12 min" in text_of(page, address)
+    assert "70 requests, there 12 min" in text_of(page, address)
     Submission.objects.update(
         state=SubmissionState.ENDED,
         ended_at=timezone.now(),
         worked_at=timezone.now() - timedelta(minutes=2),
     )
     drawn = text_of(page, address)
-    assert "70 requests, results are in, 10 min" in drawn
+    assert "70 requests, there 10 min" in drawn
     assert "1 message batch over" in drawn
     assert drawn.count("plot-try") == 1
 
