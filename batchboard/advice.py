@@ -4,7 +4,7 @@ from collections import Counter
 from dataclasses import dataclass
 
 from batchboard.estimate import Estimate
-from batchboard.models import Limits, Mode, Schedule, suggested_deadline
+from batchboard.models import Limits, Mode, suggested_deadline
 from batchboard.preparing import WRITE, Prepared, in_words
 from dispatch import asked_schema
 
@@ -45,7 +45,7 @@ def advice(
         _crowded(prepared, estimate, limits),
         _never_ran(prepared, ran),
         _deadline(prepared, limits),
-        _waves(prepared),
+        _rounds(prepared),
         _few(prepared),
         _unlike(prepared.sizes()),
         _unenforced(prepared),
@@ -131,23 +131,16 @@ def _deadline(prepared: Prepared, limits: Limits) -> Advice | None:
     )
 
 
-def _waves(prepared: Prepared) -> Advice | None:
-    options = prepared.options
-    n = options.concurrency or prepared.rows
-    if options.mode != Mode.PROVIDER_BATCH or prepared.rows <= n:
-        return None
-    if options.schedule != Schedule.WAVES:
+def _rounds(prepared: Prepared) -> Advice | None:
+    n = prepared.options.concurrency or prepared.rows
+    if prepared.options.mode != Mode.PROVIDER_BATCH or prepared.rows <= n:
         return None
     return Advice(
         "hold",
         "clock",
         f"{-(-prepared.rows // n):,} message batches, one after the other.",
-        "Each usually takes under an hour, and up to 24 h; without waves and N all are sent at"
-        " once.",
-        (
-            Action("Use a window", "schedule", "window"),
-            Action("Send all at once", "concurrency", ""),
-        ),
+        "Each usually takes under an hour, and up to 24 h. Without N all are sent together.",
+        (Action("Send all together", "concurrency", ""),),
     )
 
 

@@ -32,6 +32,10 @@ SCHEDULES = (
     (Schedule.WINDOW, "window", "A slot freed is a slot filled."),
     (Schedule.WAVES, "waves", "N at once, wait for all, then the next N."),
 )
+WITH_PROVIDER = (
+    (Schedule.WINDOW, "window", "As many as N allows are with the provider; empty means all."),
+    SCHEDULES[1],
+)
 PRIORITIES = (("low", "Low", ""), ("normal", "Normal", ""), ("high", "High", ""))
 
 
@@ -66,9 +70,11 @@ class Choice:
 
 def choices(prepared: Prepared) -> dict[str, Choice]:
     priority = prepared.fields.get("priority", "normal")
+    submits = prepared.options.mode == Mode.PROVIDER_BATCH
+    schedules = WITH_PROVIDER if submits else SCHEDULES
     return {
         "mode": Choice("mode", "Request mode", prepared.options.mode, _plain(MODES)),
-        "schedule": Choice("schedule", "Schedule", prepared.options.schedule, _plain(SCHEDULES)),
+        "schedule": Choice("schedule", "Schedule", prepared.options.schedule, _plain(schedules)),
         "priority": Choice("priority", "Priority", priority, list(PRIORITIES)),
     }
 
