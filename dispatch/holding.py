@@ -88,7 +88,7 @@ def claim() -> Held | None:
     results last; of equals the oldest."""
     now = rows.now()
     due = list(Submission.objects.due(now).select_related("batch").order_by("pk")[:50])
-    for row in sorted(due, key=lambda row: LATER.get(row.state, 0)):
+    for row in sorted(due, key=lambda row: LATER.get(SubmissionState(row.state), 0)):
         if row.lease_until is not None and row.lease_until > now and not _is_of_the_dead(row.owner):
             continue
         owner = f"{socket.gethostname()}/{os.getpid()}/{secrets.token_hex(6)}"

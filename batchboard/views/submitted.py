@@ -27,7 +27,7 @@ UNDER_WAY = {
 class Submitted:
     """What a batch waits for. `there` are the requests that the provider has or had and whose
     results are not in; `usually` is when it is expected to be done, and `latest` when it is done in
-    any case, both None where something is still to be sent."""
+    any case, None where something is still to be sent."""
 
     reason: Reason
     there: int
@@ -60,14 +60,25 @@ def under_way(one: Submission) -> str:
 
 def _submitted(rows: list[Submission]) -> Submitted:
     sent = [row.sent_at for row in rows if row.state == S.WORKING and row.sent_at]
-    takes = rows[0].batch.estimate_seconds
+    batch, all_sent = rows[0].batch, all(row.sent_at for row in rows)
+    to_come = batch.total - batch.ended - _sum(rows, "unsettled")
+    takes = _seconds_to_come(batch)
     return Submitted(
         reason=_reason(rows),
         there=sum(row.unsettled for row in rows if row.state in THERE),
-        is_sent=all(row.sent_at for row in rows),
+        is_sent=all_sent,
         usually=max(sent) + timedelta(seconds=takes) if sent and takes else None,
-        latest=max(sent) + LONGEST if sent and all(row.sent_at for row in rows) else None,
+        latest=max(sent) + LONGEST if sent and all_sent and not to_come else None,
     )
+
+
+def _seconds_to_come(batch: Batch) -> float | None:
+    """What the estimate gives for the rounds of N that have not ended."""
+    if batch.estimate_seconds is None:
+        return None
+    n = batch.concurrency or max(1, batch.total)
+    rounds, left = -(-batch.total // n), -(-(batch.total - batch.ended) // n)
+    return batch.estimate_seconds * left / max(1, rounds)
 
 
 def _reason(rows: list[Submission]) -> Reason:

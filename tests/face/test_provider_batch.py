@@ -212,3 +212,15 @@ def test_what_is_not_billed_is_said_so(page: Client, batch: Batch) -> None:
     text = text_of(page, f"/batches/{batch.public_id}/items/k0")
     assert "not billed" in text
     assert "half the price" not in text
+
+
+def test_of_several_rounds_those_to_come_take_their_time_as_well(
+    page: Client, batch: Batch
+) -> None:
+    """Seventy items, ten at once: one round of seven is with the provider, two others ended."""
+    Batch.objects.update(estimate_seconds=7 * 3_600, concurrency=10, succeeded=20)
+    Submission.objects.update(requests=10, unsettled=10)
+    text = text_of(page, "/")
+    assert "~4 h 48 min left" in text
+    assert "10 / 10 with the provider" in text
+    assert "at most" not in text_of(page, f"/batches/{batch.public_id}/")
