@@ -224,3 +224,15 @@ def test_of_several_rounds_those_to_come_take_their_time_as_well(
     assert "~4 h 48 min left" in text
     assert "10 / 10 with the provider" in text
     assert "at most" not in text_of(page, f"/batches/{batch.public_id}/")
+
+
+def test_its_settings_and_its_end_speak_of_requests_and_not_of_calls(
+    page: Client, batch: Batch
+) -> None:
+    settings = text_of(page, f"/batches/{batch.public_id}/settings")
+    assert "N, the most requests with the provider" in settings
+    assert '<span class="unit">requests</span>' in settings
+    assert "calls in flight</label>" not in settings
+    shown = text_of(page, f"/batches/{batch.public_id}/")
+    assert "the provider is asked to stop: what it did by then is paid" in shown
+    assert "calls in flight as soon as" not in shown
