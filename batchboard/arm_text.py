@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 
 from batchboard.models import Mode
-from batchboard.models.batch import GROUP_SIZES, mode_words
+from batchboard.models.run_options import GROUP_SIZES, mode_words
 
 MOST_ARMS = 8
 LARGEST_GROUP = 1_000

@@ -60,7 +60,7 @@ class Work:
 @dataclass(frozen=True)
 class Allowed:
     """The limits in force: calls in flight, or requests with the provider, and per minute requests,
-    input and output tokens."""
+    input and output tokens; `money` is the dollars left, None where nothing limits them."""
 
     cap: int
     rpm: float

@@ -8,7 +8,7 @@ from django.contrib.auth.models import AbstractUser
 from django.utils.html import format_html
 from django.utils.safestring import SafeString, mark_safe
 
-from batchboard.models.batch import mode_words
+from batchboard.models.run_options import mode_words
 from batchboard.states import ItemState
 
 register = template.Library()

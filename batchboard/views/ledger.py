@@ -14,7 +14,7 @@ from batchboard.day_bars import DayBars, Layer, day_bars
 from batchboard.ledger import By, Group, Sums, Total
 from batchboard.ledger_export import ledger_csv
 from batchboard.models import Attempt, Mode, TaskType, TaskVersion, User
-from batchboard.models.batch import mode_words
+from batchboard.models.run_options import mode_words
 from batchboard.pricing import KINDS, dollars_per_million
 from batchboard.templatetags.figures import usd
 from batchboard.templatetags.marks import model_name

@@ -6,8 +6,8 @@ from datetime import timedelta
 from itertools import zip_longest
 
 from batchboard.models import Attempt, Item
-from batchboard.models.batch import mode_words
 from batchboard.models.looking import Returned
+from batchboard.models.run_options import mode_words
 from batchboard.states import ItemState
 from batchboard.templatetags.figures import span
 from batchboard.views.excerpt import Excerpt, excerpt
