@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from batchboard.durations import in_words
 from batchboard.estimate import Estimate
-from batchboard.models import Limits, suggested_deadline
+from batchboard.models import Limits, Mode, suggested_deadline
 from batchboard.preparing import WRITE, Prepared
 from dispatch import asked_schema
 
@@ -46,6 +46,7 @@ def advice(
         _crowded(prepared, estimate, limits),
         _never_ran(prepared, ran),
         _deadline(prepared, limits),
+        _rounds(prepared),
         _few(prepared),
         _unlike(prepared.sizes()),
         _unenforced(prepared),
@@ -54,8 +55,10 @@ def advice(
 
 
 def at_once(prepared: Prepared, limits: Limits) -> int:
-    """The number in flight that the form asks for, under the cap."""
-    return min(prepared.options.concurrency or limits.cap, limits.cap)
+    """The number in flight that the form asks for, under the cap; the provider's own batches know
+    none."""
+    asked = prepared.options.concurrency or limits.cap
+    return asked if prepared.options.mode == Mode.PROVIDER_BATCH else min(asked, limits.cap)
 
 
 def ceiling_share(prepared: Prepared, estimate: Estimate, limits: Limits) -> float:
@@ -103,16 +106,42 @@ def _never_ran(prepared: Prepared, ran: bool) -> Advice | None:
 
 def _deadline(prepared: Prepared, limits: Limits) -> Advice | None:
     options = prepared.options
-    n = at_once(prepared, limits)
-    if options.deadline is None or prepared.rows <= n or options.deadline > options.item_timeout:
+    if options.deadline is None:
         return None
-    enough = in_words(suggested_deadline(prepared.rows, n, options.item_timeout))
+    seconds = suggested_deadline(prepared.rows, options, limits.cap)
+    enough = in_words(seconds)
+    if options.mode == Mode.PROVIDER_BATCH:
+        if options.deadline >= seconds:
+            return None
+        return Advice(
+            "hold",
+            "clock",
+            "The deadline may come before the results.",
+            "The provider may take 24 h. What comes later still counts and is paid.",
+            (Action(f"Use {enough}", "deadline", enough),),
+        )
+    n = at_once(prepared, limits)
+    if prepared.rows <= n or options.deadline > options.item_timeout:
+        return None
     return Advice(
         "hold",
         "clock",
         "The deadline is one item's timeout.",
         f"A run of {prepared.rows:,} items at N {n:,} ends in its first round.",
         (Action(f"Use {enough}", "deadline", enough),),
+    )
+
+
+def _rounds(prepared: Prepared) -> Advice | None:
+    n = prepared.options.concurrency or prepared.rows
+    if prepared.options.mode != Mode.PROVIDER_BATCH or prepared.rows <= n:
+        return None
+    return Advice(
+        "hold",
+        "clock",
+        f"{-(-prepared.rows // n):,} message batches, one after the other.",
+        "Each usually takes under an hour, and up to 24 h. Without N all are sent together.",
+        (Action("Send all together", "concurrency", ""),),
     )
 
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 
 from batchboard.models import Mode
-from batchboard.models.run_options import GROUP_SIZES
+from batchboard.models.run_options import GROUP_SIZES, mode_words
 
 MOST_ARMS = 8
 LARGEST_GROUP = 1_000
@@ -36,7 +36,7 @@ class ArmPlan:
         letter = GROUP_LETTERS.get(Mode(self.mode))
         group = [f"{letter}={self.group_size}"] if letter else []
         at_once = [f"N={self.concurrency}"] if self.concurrency else []
-        return " ".join([self.mode, *group, *at_once])
+        return " ".join([mode_words(self.mode), *group, *at_once])
 
 
 def read_arm(text: str) -> ArmPlan:

@@ -59,8 +59,8 @@ class Work:
 
 @dataclass(frozen=True)
 class Allowed:
-    """The limits in force: calls in flight, and per minute requests, input and output tokens;
-    `money` is the dollars that are left, None where nothing limits them."""
+    """The limits in force: calls in flight, or requests with the provider, and per minute requests,
+    input and output tokens; `money` is the dollars left, None where nothing limits them."""
 
     cap: int
     rpm: float
@@ -74,7 +74,7 @@ class Estimate:
     """Dollars (None where no price is known), seconds and tokens; `basis` says where the numbers
     come from. `latency` is that of one call, `seconds_at_best` what the rate limits take however
     many are in flight, and `full_concurrency` the number in flight that would use all that they
-    allow."""
+    allow. `rounds` are the message batches that have to wait for each other."""
 
     expected: Decimal | None
     worst: Decimal | None
@@ -87,6 +87,7 @@ class Estimate:
     latency: float = 0.0
     seconds_at_best: float = 0.0
     full_concurrency: float = 0.0
+    rounds: int = 1
 
 
 def estimate(work: Work, rates: Rates | None, allowed: Allowed, overhead_tokens: int) -> Estimate:
@@ -119,8 +120,9 @@ def estimate(work: Work, rates: Rates | None, allowed: Allowed, overhead_tokens:
         latency = PROVIDER_SECONDS if batched else latency
     at_once = min(allowed.cap, work.most_at_once)
     seconds, binds = _time(total, latency, at_once, allowed)
+    rounds = -(-work.items // max(1, at_once)) if batched else 1
     if batched:
-        seconds, binds = latency, "provider"
+        seconds, binds = latency * rounds, "provider"
     if allowed.money is not None and expected is not None and expected > allowed.money:
         binds = "money"
     # What waits for the provider gains nothing from more at once.
@@ -139,6 +141,7 @@ def estimate(work: Work, rates: Rates | None, allowed: Allowed, overhead_tokens:
         latency=latency,
         seconds_at_best=(0.0 if batched else _time(total, 0.0, at_once, allowed)[0]) + latency,
         full_concurrency=per_second * latency,
+        rounds=rounds,
     )
 
 

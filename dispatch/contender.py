@@ -124,7 +124,9 @@ class Contender:
         self.size = row.concurrency or limits.cap
         if row.schedule == Schedule.WAVES and not row.wave_left and not self.in_flight:
             row.wave += 1
-            row.wave_left = self.size
+            # What waits for the provider gains nothing from being held apart, unless N says so.
+            apart = row.concurrency is not None or not self.mode.submits
+            row.wave_left = self.size if apart else row.total
         warm = row.warm_until is not None and row.warm_until > now
         # What a single call writes nobody reads; but it may read what others wrote.
         self.shares = (warm or row.total > self.group) and self.mode.caches(self.work)

@@ -91,7 +91,7 @@ def forecast(
         ),
         None if price is None else price.rates,
         Allowed(
-            cap=min(limits.cap_in_force, options.concurrency or limits.cap),
+            cap=_at_once(options, limits, sum(sizes.values())),
             rpm=model.allowed("rpm", limits) * headroom,
             itpm=model.allowed("itpm", limits) * headroom,
             otpm=model.allowed("otpm", limits) * headroom,
@@ -99,6 +99,12 @@ def forecast(
         ),
         OVERHEAD_TOKENS,
     )
+
+
+def _at_once(options: RunOptions, limits: Limits, items: int) -> int:
+    if MODES[options.mode].submits:
+        return options.concurrency or max(1, items)
+    return min(limits.cap_in_force, options.concurrency or limits.cap)
 
 
 def _cache(work: VersionWork, options: RunOptions, items: int) -> str:

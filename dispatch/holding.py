@@ -24,6 +24,7 @@ log = logging.getLogger(__name__)
 LEASE_SECONDS = 20.0
 RENEW_SECONDS = 5.0
 MARGIN_SECONDS = 4.0
+LATER = {SubmissionState.WORKING: 1, SubmissionState.COLLECTING: 2}
 
 
 class Lost(Exception):
@@ -83,10 +84,12 @@ class Held:
 
 
 def claim() -> Held | None:
-    """The oldest submission that is due and that nobody holds; None where there is none."""
+    """A submission that is due and that nobody holds; None where there is none. Sending comes
+    first, since the provider works meanwhile, then what is asked or told in a moment, and reading
+    results last; of equals the oldest."""
     now = rows.now()
-    due = Submission.objects.due(now).select_related("batch").order_by("pk")
-    for row in due[:50]:
+    due = list(Submission.objects.due(now).select_related("batch").order_by("pk")[:50])
+    for row in sorted(due, key=lambda row: LATER.get(SubmissionState(row.state), 0)):
         dead = _is_of_the_dead(row.owner)
         if row.lease_until is not None and row.lease_until > now and not dead:
             continue

@@ -20,7 +20,7 @@ class Outcome(StrEnum):
     INVALID = "invalid"  # 400 or 413: the same again would fail again
     UNAUTHORISED = "unauthorised"  # 401, 403, or a model that the key may not use
     SPEND_CAP = "spend_cap"  # 402, or the provider's spend limit
-    LOST = "lost"  # its worker died, or was cut off from the database
+    LOST = "lost"  # its worker died or was cut off, or the provider's results hold none for it
     EXPIRED = "expired"  # the provider's time for its message batch was over
     CANCELLED = "cancelled"  # a person ended the batch
     UNKNOWN = "unknown"  # anything else
@@ -93,7 +93,7 @@ ROUTES: Mapping[Outcome, Route] = {
     ),
     Outcome.LOST: Route(
         Action.WAIT,
-        "Its worker died; the item waits again.",
+        "Its worker died, or its result never came; the item waits again.",
         times=20,
         share=frozenset({Outcome.LOST}),
     ),

@@ -2,6 +2,7 @@
 and reads is as long as they are."""
 
 import logging
+import threading
 
 from kombu.exceptions import OperationalError
 
@@ -12,13 +13,19 @@ from dispatch.celery import app
 
 log = logging.getLogger(__name__)
 NUDGE_EXPIRES_SECONDS = 4
+_one_at_a_time = threading.Lock()
 
 
 @app.task  # type: ignore[untyped-decorator]
 def work_through() -> None:
     """Do what is due. Beat asks for it every few seconds, so a lost message costs no more than
-    those."""
-    submissions.work_through()
+    those. One thread of the worker does it at a time: a person who gives it a file never waits
+    until thousands of results are in."""
+    if _one_at_a_time.acquire(blocking=False):
+        try:
+            submissions.work_through()
+        finally:
+            _one_at_a_time.release()
 
 
 def nudge_if_due() -> None:

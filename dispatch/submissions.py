@@ -236,8 +236,6 @@ def _look(held: Held) -> None:
         _put_off(held, "", _longer(row.tries, LONGEST_LOOK_SECONDS))
         return
     held.write(state=S.COLLECTING, worked_at=seen.ended_at, tries=0, next_at=None, problem="")
-    signals.announce_batch(row.batch.public_id)
-    _collect(held)
 
 
 def _is_to_be_stopped(row: Submission) -> bool:

@@ -7,6 +7,7 @@ nothing more fits or nothing more waits.
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from datetime import timedelta
 from itertools import islice
 
 from batchboard import rows
@@ -27,6 +28,9 @@ STEP = 1_000
 """Items that one decision puts into one submission."""
 
 STEP_SECONDS = 0.2
+GATHER_SECONDS = 60.0
+"""What is due again so soon goes with the rest: a message batch of its own may take a day."""
+
 CHUNK = 500
 
 ATTEMPT = (
@@ -92,10 +96,13 @@ class Submitting:
             return False
         preparing = [one for one in unended if one.state == SubmissionState.PREPARING]
         filling = Filling(contender, preparing[0] if preparing else self._new(contender), price)
-        full = False
+        full = gathers = False
         for _ in range(STEP):
             items = contender.next(STEP)
-            if not items or contender.obstacle(self.live) is not None:
+            if not items:
+                gathers = self._more_is_due_soon(contender)
+                break
+            if contender.obstacle(self.live) is not None:
                 break
             size = contender.bound(items)
             full = bool(filling.row.requests) and not filling.has_room_for(size)
@@ -108,7 +115,8 @@ class Submitting:
             self.filled.append(filling)
             return True
         if filling.row.requests:
-            filling.row.state = SubmissionState.READY
+            if not gathers:
+                filling.row.state = SubmissionState.READY
             self.filled.append(filling)
         return full
 
@@ -124,6 +132,10 @@ class Submitting:
             requests = iter(filling.taken)
             while chunk := list(islice(requests, CHUNK)):
                 self._write(filling, chunk)
+
+    def _more_is_due_soon(self, contender: Contender) -> bool:
+        due = contender.next_due()
+        return due is not None and due <= self.made.now + timedelta(seconds=GATHER_SECONDS)
 
     def _new(self, contender: Contender) -> Submission:
         return Submission(batch_id=contender.row.id, created_at=self.made.now)

@@ -18,7 +18,7 @@ from batchboard.cli.refusals import BAD_INPUT, DONE
 from batchboard.cli.saying import messages, printable, say, say_json
 from batchboard.cli.watching import warn_without_worker, watch
 from batchboard.export import harmless
-from batchboard.models import Batch, Limits, suggested_deadline
+from batchboard.models import Batch, Limits, Mode, suggested_deadline
 from batchboard.models.attempt import TOKENS
 from batchboard.summary import number, stamp, summary
 from batchboard.task_definition import TaskDefinition
@@ -31,8 +31,7 @@ def estimate(options: Options) -> int:
         run = run_options(options)
         found = intake.estimate(items, run)
         count = items.sizes.total()
-    at_once = run.concurrency or Limits.objects.current().cap
-    deadline = suggested_deadline(count, at_once, run.item_timeout)
+    deadline = suggested_deadline(count, run, Limits.objects.current().cap)
     result = {
         "items": count,
         "estimate_usd": {"expected": number(found.expected), "worst": number(found.worst)},
@@ -253,11 +252,13 @@ def _warn_of_contract(definition: TaskDefinition) -> None:
 def _warn_of_deadline(batch: Batch) -> None:
     if batch.deadline is None:
         return
-    at_once = batch.concurrency or Limits.objects.current().cap
-    needed = suggested_deadline(batch.total, at_once, batch.item_timeout)
+    needed = suggested_deadline(batch.total, batch, Limits.objects.current().cap)
     if batch.deadline < needed:
+        whole = "every call takes its whole timeout"
+        if batch.mode == Mode.PROVIDER_BATCH:
+            whole = "the provider takes its whole day"
         messages.print(
             f"A deadline of {batch.deadline} s may end the batch early: {needed} s is enough even"
-            " if every call takes its whole timeout.",
+            f" if {whole}.",
             style="yellow",
         )

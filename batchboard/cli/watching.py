@@ -11,7 +11,7 @@ from rich.text import Text
 
 from batchboard import rows
 from batchboard.cli.refusals import BLOCKED, DEAD_ITEMS, DONE
-from batchboard.models import Batch, Limits
+from batchboard.models import Batch, Limits, Mode
 from batchboard.states import UNFINISHED_BATCH, BatchState, Wait
 from dispatch import pump
 
@@ -80,7 +80,11 @@ def _view(batch: Batch) -> Table:
         "cost",
         f"${batch.cost:.4f}" + ("" if expected is None else f" of est. ${expected:.4f}"),
     )
-    table.add_row("cap", f"{running} in flight of {limits.cap_in_force} ({limits.cap} configured)")
+    if batch.mode == Mode.PROVIDER_BATCH:
+        table.add_row("provider", f"{running:,} requests with it, or on their way")
+    else:
+        cap = f"{running} in flight of {limits.cap_in_force} ({limits.cap} configured)"
+        table.add_row("cap", cap)
     table.add_row("time", _time_left(batch))
     if batch.state == BatchState.PAUSED:
         table.add_row("waits", "paused")
@@ -109,5 +113,8 @@ def _time_left(batch: Batch) -> str:
     if batch.started_at is None or not batch.ended:
         return "–"
     passed = (timezone.now() - batch.started_at).total_seconds()
+    if batch.mode == Mode.PROVIDER_BATCH:
+        # Results come all at once after a long wait, so how many there are says nothing.
+        return f"{passed:.0f} s so far"
     left = passed / batch.ended * (batch.total - batch.ended)
     return f"{passed:.0f} s so far, ~{left:.0f} s left"

@@ -143,6 +143,8 @@ class Lifecycle:
             type(self).objects.filter(pk=self.pk).update(
                 cancelled=F("cancelled") + ended, finished_at=timezone.now()
             )
+            # The provider is told at once: what it works on until then is paid.
+            self.submissions.open().update(next_at=None)
             self._close_review()
         self.refresh_from_db()
 

@@ -28,6 +28,8 @@ GROUP_SIZES = {Mode.SESSION: 8, Mode.PACKED: 5}
 
 SESSION_SECONDS = 900
 SESSION_TOKENS = 50_000
+PROVIDER_SECONDS = 25 * 3_600
+"""From sending a message batch to the last of its results, at the very most."""
 
 
 @dataclass(frozen=True)
@@ -92,9 +94,10 @@ class RunColumns(models.Model):
         abstract = True
 
 
-def mode_words(mode: str, group: int) -> str:
-    """A request mode with what belongs to it: "packed, k 5", "session, S 8", "cached"."""
-    sign = {Mode.PACKED: "k", Mode.SESSION: "S"}.get(Mode(mode))
+def mode_words(mode: str, group: int | None = None) -> str:
+    """A request mode, with the `group` that belongs to it where it is given: "packed, k 5",
+    "session, S 8", "cached", "provider batch"."""
+    sign = {Mode.PACKED: "k", Mode.SESSION: "S"}.get(Mode(mode)) if group else None
     words = mode.replace("_", " ")
     return f"{words}, {sign} {group}" if sign else words
 
@@ -105,10 +108,13 @@ def group_size(mode: str, chosen: int | None) -> int:
     return usual if chosen is None or usual == 1 else chosen
 
 
-def suggested_deadline(items: int, concurrency: int, item_timeout: int) -> int:
-    """Seconds that a batch may need when every call takes its whole timeout, and half again.
+def suggested_deadline(items: int, run: RunOptions | RunColumns, cap: int) -> int:
+    """Seconds that a batch may need when every call takes its whole timeout, and half again; or
+    when the provider takes its whole day for every message batch, and an hour more.
 
     A batch whose deadline is one item's timeout is a classic mistake: it ends in its first wave.
     """
-    waves = -(-items // max(1, concurrency))
-    return int(timedelta(seconds=waves * item_timeout * 1.5).total_seconds())
+    if run.mode == Mode.PROVIDER_BATCH:
+        return -(-items // (run.concurrency or max(1, items))) * PROVIDER_SECONDS
+    waves = -(-items // max(1, min(run.concurrency or cap, cap)))
+    return int(timedelta(seconds=waves * run.item_timeout * 1.5).total_seconds())

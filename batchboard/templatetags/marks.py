@@ -8,6 +8,7 @@ from django.contrib.auth.models import AbstractUser
 from django.utils.html import format_html
 from django.utils.safestring import SafeString, mark_safe
 
+from batchboard.models.run_options import mode_words
 from batchboard.states import ItemState
 
 register = template.Library()
@@ -56,3 +57,9 @@ def model_name(model: str) -> str:
     """A model as people call it: claude-sonnet-4-5-20250929 is sonnet-4.5."""
     short = re.sub(r"-\d{8}$", "", model.removeprefix("claude-"))
     return re.sub(r"-(\d+)-(\d+)$", r"-\1.\2", short)
+
+
+@register.filter
+def mode_name(mode: str) -> str:
+    """A request mode in words: provider_batch is provider batch."""
+    return mode_words(mode)

@@ -94,7 +94,7 @@ def _judged(detail: Mapping[str, Any]) -> str:
 WORDS: Mapping[str, tuple[Said, str, str]] = {
     "batch.arrive": (_created, "plus", ""),
     "batch.start": (lambda _: "started it", "play", "run"),
-    "batch.begin": (lambda _: "first call let through", "play", "run"),
+    "batch.begin": (lambda _: "first items let through", "play", "run"),
     "batch.pause": (lambda _: "paused it", "pause", "hold"),
     "batch.resume": (lambda _: "resumed it", "play", "run"),
     "batch.requeue": (lambda _: "resumed it", "play", "run"),

@@ -10,16 +10,16 @@ from django.shortcuts import get_object_or_404, render
 from django.views.decorators.http import require_safe
 
 from batchboard import rows
-from batchboard.models import Batch, Limits
+from batchboard.models import Batch, Limits, Mode
 from batchboard.money import UNITS_PER_DOLLAR
 from batchboard.plot_data import latencies
 from batchboard.plots import Bars, Mark, Plot, Series, plot, span_ticks
 from batchboard.templatetags.figures import share, span, usd
 from batchboard.views.cap_history import history
-from batchboard.views.course import course_of, latency_counts
+from batchboard.views.course import course_of, extent, latency_counts
+from batchboard.views.message_batch_plots import message_batches, with_provider
 from batchboard.views.timeline import timeline
 
-ROOM_AFTER_NOW = 1.12
 SCALE_OF_BOUNDS = 4
 """A budget many times what is spent is not drawn: it would press the rest against the ground."""
 
@@ -31,15 +31,18 @@ def batch_plot(request: HttpRequest, public_id: str) -> HttpResponse:
     kind = request.GET.get("plot", "")
     context: dict[str, Any] = {"batch": batch}
     if batch.started_at is not None:
+        submits = batch.mode == Mode.PROVIDER_BATCH
         if kind == "attempts":
-            context["timeline"] = timeline(batch, batch.finished_at or now)
+            drawn = message_batches if submits else timeline
+            context["timeline"] = drawn(batch, batch.finished_at or now)
         else:
-            context["plot"] = PLOTS.get(kind, _throughput)(batch, now)
+            usual = with_provider if submits else _throughput
+            context["plot"] = PLOTS.get(kind, usual)(batch, now)
     return render(request, "batch/_plot.html", context)
 
 
 def _throughput(batch: Batch, now: datetime) -> Plot:
-    until, end = _extent(batch, now)
+    until, end = extent(batch, now)
     course = course_of(batch, now)
     limits = Limits.objects.current()
     past = history(batch, limits, batch.finished_at or now, end)
@@ -73,7 +76,7 @@ def _throughput(batch: Batch, now: datetime) -> Plot:
 
 
 def _cost(batch: Batch, now: datetime) -> Plot:
-    until, end = _extent(batch, now)
+    until, end = extent(batch, now)
     spent = course_of(batch, now).spent(until, UNITS_PER_DOLLAR)
     near = max(batch.cost, batch.estimate_expected or Decimal(0)) * SCALE_OF_BOUNDS
     bounds = [
@@ -128,15 +131,7 @@ def _latency(batch: Batch, now: datetime) -> Plot | None:
     )
 
 
-def _extent(batch: Batch, now: datetime) -> tuple[float, float]:
-    """Seconds since the start until now (or the end of the run), and until the plot's end."""
-    origin = batch.started_at or now
-    until = max(0.5, ((batch.finished_at or now) - origin).total_seconds())
-    return until, until if batch.finished_at else until * ROOM_AFTER_NOW
-
-
 PLOTS: dict[str, Callable[[Batch, datetime], Plot | None]] = {
-    "throughput": _throughput,
     "cost": _cost,
     "latency": _latency,
 }

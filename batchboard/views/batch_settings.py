@@ -11,7 +11,7 @@ from django.urls import reverse
 from django.views.decorators.http import require_http_methods
 from django_htmx.http import HttpResponseClientRedirect
 
-from batchboard.models import Batch
+from batchboard.models import Batch, Mode
 from batchboard.models.changing import SETTINGS, NotPossible
 from batchboard.roles import Right, require
 from batchboard.states import MoveRefused
@@ -50,6 +50,20 @@ class BatchSettingsForm(forms.Form):
         help_text="Minutes from the first call. Then the batch stands still until somebody acts.",
     )
 
+    def speak_of_requests(self) -> None:
+        """The words for items that are with the provider and in no call."""
+        n = self.fields["concurrency"]
+        n.label, n.help_text = "N, the most requests with the provider", "Empty: all together."
+        self.fields[
+            "budget"
+        ].help_text = (
+            "Nothing is sent that could pass it. Empty: only the installation's ceiling holds."
+        )
+        self.fields["deadline"].help_text = (
+            "Minutes from the start. Then nothing more is sent until somebody acts; what the"
+            " provider has still counts."
+        )
+
     def values(self) -> dict[str, Any]:
         minutes: Decimal | None = self.cleaned_data["deadline"]
         seconds = None if minutes is None else int(minutes * 60)
@@ -62,6 +76,8 @@ def batch_settings(request: HttpRequest, public_id: str) -> HttpResponse:
     back = reverse("batch", args=[public_id])
     require(request.user, Right.OPERATE, "change a batch")
     form = BatchSettingsForm(request.POST or None, initial=_as_they_are(batch))
+    if batch.mode == Mode.PROVIDER_BATCH:
+        form.speak_of_requests()
     if request.method == "POST" and form.is_valid() and _change(request, batch, form):
         fragment = "HX-Request" in request.headers
         return HttpResponseClientRedirect(back) if fragment else redirect(back)

@@ -36,7 +36,7 @@ def history(batch: Batch, limits: Limits, until: datetime, end: float) -> Histor
     own = batch.concurrency
     if own is not None:
         points = [(at, float(own) if cap is None else min(cap, float(own))) for at, cap in points]
-    return History(points, _pauses(batch, during, origin, end))
+    return History(points, [*_limited(batch, during, origin, end), *own_pauses(batch, origin, end)])
 
 
 def _before(event: Event) -> float | None:
@@ -49,13 +49,19 @@ def _after(event: Event) -> float | None:
     return float(value) if value is not None else None
 
 
-def _pauses(batch: Batch, cuts: list[Event], origin: datetime, end: float) -> list[Pause]:
+def _limited(batch: Batch, cuts: list[Event], origin: datetime, end: float) -> list[Pause]:
     found = []
     for event in cuts:
         seconds = event.detail.get("seconds")
         if event.verb == "limits.cut" and event.detail.get("model") == batch.version.model:
             at, length = (event.at - origin).total_seconds(), float(seconds or 1)
             found.append(Pause(at, min(end, at + length), f"429: all wait {length:g} s"))
+    return found
+
+
+def own_pauses(batch: Batch, origin: datetime, end: float) -> list[Pause]:
+    """When a person paused the batch, or it stood still until one acted."""
+    found = []
     verbs = ["batch.pause", "batch.resume", "batch.blocked", "batch.unblocked"]
     own = batch.events.filter(verb__in=verbs).order_by("-id")[:EVENTS_READ]
     began: tuple[float, str] | None = None

@@ -16,7 +16,7 @@ from batchboard.views.actions import Action, action
 from batchboard.views.progress import Progress, cells_of, progress
 from batchboard.views.reasons import HELP, Reason, reason
 from batchboard.views.review_progress import ReviewProgress, review_progress
-from batchboard.views.submitted import submitted
+from batchboard.views.submitted import Submitted, submitted
 
 WITHOUT_BAR = {BatchState.DRAFT, BatchState.APPROVED, BatchState.RELEASED}
 
@@ -33,6 +33,15 @@ class Card:
     action: Action | None
     seconds_left: float | None
     seconds_passed: float | None
+    with_provider: int = 0
+    back_by: datetime | None = None
+    """When everything is back that the provider has in message batches."""
+
+    @property
+    def to_be_sent(self) -> int:
+        """Items that are in message batches which the provider does not have yet."""
+        submits = self.batch.mode == Mode.PROVIDER_BATCH
+        return self.in_flight - self.with_provider if submits else 0
 
     @property
     def n(self) -> int:
@@ -132,7 +141,7 @@ def cards(
     reviews = review_progress([b.pk for b in batches if b.state == BatchState.REVIEW])
     with_provider = submitted(
         [
-            b.pk
+            b
             for b in batches
             if b.mode == Mode.PROVIDER_BATCH
             and b.state in UNFINISHED_BATCH | {BatchState.CANCELLED}
@@ -142,7 +151,8 @@ def cards(
     for batch in batches:
         running = live.get(batch.pk, 0)
         bar = None if batch.state in WITHOUT_BAR else progress(batch, running, cells.get(batch.pk))
-        passed, left = _times(batch, now)
+        sent = with_provider.get(batch.pk)
+        passed, left = _times(batch, now, sent)
         found[batch.pk] = Card(
             batch=batch,
             in_flight=running,
@@ -154,11 +164,13 @@ def cards(
                 workers=workers,
                 paused_at=paused.get(batch.pk),
                 review=reviews.get(batch.pk),
-                submitted=with_provider.get(batch.pk),
+                submitted=sent.reason if sent else None,
             ),
             action=action(batch, reviews.get(batch.pk, ReviewProgress())),
             seconds_left=left,
             seconds_passed=passed,
+            with_provider=sent.there if sent else 0,
+            back_by=sent.latest if sent else None,
         )
     return found
 
@@ -174,12 +186,19 @@ def _items_in_a_call(batch: Batch) -> int:
     return group_size(batch.mode, batch.group_size) if batch.mode == Mode.PACKED else 1
 
 
-def _times(batch: Batch, now: datetime) -> tuple[float | None, float | None]:
+def _times(
+    batch: Batch, now: datetime, submitted: Submitted | None
+) -> tuple[float | None, float | None]:
     """Seconds since the first call, and the seconds left if it goes on like that."""
     if batch.started_at is None:
         return None, batch.estimate_seconds
     passed = max(0.0, ((batch.finished_at or now) - batch.started_at).total_seconds())
     if batch.state != BatchState.RUNNING or batch.blocked:
+        return passed, None
+    if submitted and submitted.is_sent:
+        return passed, submitted.seconds_left(now)
+    if batch.mode == Mode.PROVIDER_BATCH and batch.ended:
+        # Results come all at once after a long wait, so how many there are says nothing.
         return passed, None
     if not batch.ended:
         return passed, batch.estimate_seconds

@@ -13,6 +13,7 @@ from django.db.models import F, Max, Min, Sum
 from batchboard.arms import Past
 from batchboard.models import Batch, Experiment
 from batchboard.models.experiment import NOT_ENDED
+from batchboard.models.run_options import mode_words
 from batchboard.states import UNFINISHED_BATCH
 from batchboard.templatetags.untrusted import visible
 
@@ -179,7 +180,12 @@ def _by_mode(ran: Sequence[Ran]) -> list[Choice]:
         combinations(first, 2), key=lambda pair: (first[pair[1]], first[pair[0]]), reverse=True
     )
     return [
-        _change("mode", (before, after), (Past(mode=before), Past(mode=after)), first[after])
+        _change(
+            "mode",
+            (mode_words(before), mode_words(after)),
+            (Past(mode=before), Past(mode=after)),
+            first[after],
+        )
         for before, after in pairs
     ]
 
@@ -202,7 +208,7 @@ def _by_date(ran: Sequence[Ran]) -> list[Choice]:
             f"all until {_day_before(day)}",
             f"all from {words}",
             day,
-            f"{before} → {after}",
+            f"{mode_words(before)} → {mode_words(after)}",
         )
     return list(choices.values())[::-1]
 

@@ -14,6 +14,8 @@ KEPT_SECONDS = 3_600
 SETTLED_AFTER = timedelta(seconds=5)
 """What ended longer ago than this was committed: nothing is added before it any more."""
 
+ROOM_AFTER_NOW = 1.12
+
 COURSE = """
 SELECT {began}, {ended}, COUNT(*), SUM(CASE WHEN outcome = 'ok' THEN 1 ELSE 0 END),
        COALESCE(SUM(cost), 0)
@@ -30,6 +32,13 @@ LIVE = (
     "SELECT started_at FROM batchboard_attempt"
     " WHERE batch_id = %s AND ended_at IS NULL AND submission_id IS NULL"
 )
+
+
+def extent(batch: Batch, now: datetime) -> tuple[float, float]:
+    """Seconds since the start until now (or the end of the run), and until a plot's end."""
+    origin = batch.started_at or now
+    until = max(0.5, ((batch.finished_at or now) - origin).total_seconds())
+    return until, until if batch.finished_at else until * ROOM_AFTER_NOW
 
 
 def course_of(batch: Batch, now: datetime) -> Course:

@@ -45,7 +45,7 @@ def item(request: HttpRequest, public_id: str, key: str) -> HttpResponse:
     asked = Asked.of(request.GET)
     whole = request.GET.get("all", "")
     came = returned(shown)
-    attempts = list(shown.attempts.select_related("price").order_by("id"))
+    attempts = list(shown.attempts.select_related("price", "submission").order_by("id"))
     context = {
         "batch": batch,
         "item": shown,

@@ -9,6 +9,7 @@ from batchboard.states import ItemState
 from batchboard.views.asked import Asked
 from batchboard.views.failures import said
 from batchboard.views.item_search import found
+from batchboard.views.submitted import under_way
 from dispatch.outcome import Outcome
 
 PAGE = 50
@@ -62,8 +63,10 @@ def item_page(batch: Batch, asked: Asked) -> ItemPage:
 
 def _rows(items: list[Item]) -> list[Row]:
     tries: dict[int, list[Attempt]] = defaultdict(list)
-    columns = ("item_id", "outcome", "granted_at", "started_at", "ended_at", "submission_id")
-    for attempt in Attempt.objects.filter(item__in=items).only(*columns).order_by("id"):
+    columns = ("item_id", "outcome", "granted_at", "started_at", "ended_at", "submission__state",
+               "submission__sent_at")  # fmt: skip
+    attempts = Attempt.objects.filter(item__in=items).select_related("submission")
+    for attempt in attempts.only(*columns).order_by("id"):
         tries[attempt.item_id].append(attempt)
     return [_row(item, tries[item.pk]) for item in items]
 
@@ -75,12 +78,17 @@ def _row(item: Item, attempts: list[Attempt]) -> Row:
     return Row(
         item=item,
         last=_last(item, failed, live),
-        since=(live.started_at or live.granted_at) if live else None,
+        since=_since(live) if live else None,
         input=item.input_tokens if measured else None,
         cached=item.cache_read_tokens if measured else None,
         written=item.cache_write_tokens or None,
         output=item.output_tokens if measured else None,
     )
+
+
+def _since(live: Attempt) -> datetime:
+    sent = live.submission.sent_at if live.submission else None
+    return live.started_at or sent or live.granted_at
 
 
 def _last(item: Item, failed: list[str], live: Attempt | None) -> str:
@@ -91,7 +99,7 @@ def _last(item: Item, failed: list[str], live: Attempt | None) -> str:
         return f"ok{after}{wrote}"
     if live is not None:
         began = "call in flight" if live.started_at else "on its way to a worker"
-        began = "with the provider" if live.submission_id else began
+        began = under_way(live.submission) if live.submission else began
         return f"{began}, after {said(failed[-1])}" if failed else began
     if item.outcome:
         return f"{said(item.outcome)}: {item.problem}" if item.problem else said(item.outcome)

@@ -14,6 +14,7 @@ from batchboard.day_bars import DayBars, Layer, day_bars
 from batchboard.ledger import By, Group, Sums, Total
 from batchboard.ledger_export import ledger_csv
 from batchboard.models import Attempt, Mode, TaskType, TaskVersion, User
+from batchboard.models.run_options import mode_words
 from batchboard.pricing import KINDS, dollars_per_million
 from batchboard.templatetags.figures import usd
 from batchboard.templatetags.marks import model_name
@@ -132,6 +133,8 @@ def _label(by: By, group: Group) -> str:
     if by is By.DAY:
         day = date.fromisoformat(group.key)
         return f"{day:%a}, {day:%b} {day.day}, {day.year}"
+    if by is By.MODE:
+        return mode_words(group.label)
     return model_name(group.label) if by is By.MODEL else group.label
 
 

@@ -33,6 +33,10 @@ SCHEDULES = (
     (Schedule.WINDOW, "window", "A slot freed is a slot filled."),
     (Schedule.WAVES, "waves", "N at once, wait for all, then the next N."),
 )
+WITH_PROVIDER = (
+    (Schedule.WINDOW, "window", "As many as N allows are with the provider; empty means all."),
+    SCHEDULES[1],
+)
 PRIORITIES = (("low", "Low", ""), ("normal", "Normal", ""), ("high", "High", ""))
 
 
@@ -67,9 +71,11 @@ class Choice:
 
 def choices(prepared: Prepared) -> dict[str, Choice]:
     priority = prepared.fields.get("priority", "normal")
+    submits = prepared.options.mode == Mode.PROVIDER_BATCH
+    schedules = WITH_PROVIDER if submits else SCHEDULES
     return {
         "mode": Choice("mode", "Request mode", prepared.options.mode, _plain(MODES)),
-        "schedule": Choice("schedule", "Schedule", prepared.options.schedule, _plain(SCHEDULES)),
+        "schedule": Choice("schedule", "Schedule", prepared.options.schedule, _plain(schedules)),
         "priority": Choice("priority", "Priority", priority, list(PRIORITIES)),
     }
 
@@ -161,9 +167,10 @@ def _timeout(prepared: Prepared, estimate: Estimate | None) -> Field:
 def _deadline(prepared: Prepared, limits: Limits) -> Field:
     found = Field("deadline", "Deadline", placeholder="none", hint="From start to end")
     if prepared.rows:
-        n = at_once(prepared, limits)
-        enough = in_words(suggested_deadline(prepared.rows, n, prepared.options.item_timeout))
+        enough = in_words(suggested_deadline(prepared.rows, prepared.options, limits.cap))
         found.hint = f"{enough} is enough even if every call takes its whole timeout."
+        if prepared.options.mode == Mode.PROVIDER_BATCH:
+            found.hint = f"{enough} is enough even if the provider takes its whole day."
         found.actions = [Action(f"Use {enough}", "deadline", enough)]
     return found
 

@@ -13,6 +13,14 @@ from batchboard.templatetags.untrusted import visible
 from batchboard.views.failures import said
 from dispatch.outcome import Outcome
 
+KEY = (
+    ("ok", "result"),
+    ("run", "in flight"),
+    ("hold", "rate limited"),
+    ("dead", "failed"),
+    ("again", "a second or later try"),
+)
+LABEL_STARTS_BY = 36
 BARS = 400
 NUMBERS_SHOWN = 40
 TALLEST, LEAST_LANE, MOST_LANE, AXIS, HEAD = 220, 3.0, 12.0, 20, 8
@@ -26,11 +34,23 @@ class Bar:
     y: float
     height: float
     tone: str
-    again: bool
+    again: bool = False
+    label: str = ""
+
+    @property
+    def label_at(self) -> tuple[float, str]:
+        """Where the words over it stand, and what of them stands there: a phone has room for them
+        on one side of the middle alone."""
+        end = self.x + self.width
+        if self.x <= LABEL_STARTS_BY:
+            return self.x, "start"
+        return (end, "end") if end >= 100 - LABEL_STARTS_BY else (50, "middle")
 
 
 @dataclass(frozen=True)
 class Timeline:
+    """Bars over time; `key` are the tones with what they mean, `noun` what a bar stands for."""
+
     id: str
     says: str
     height: int
@@ -41,6 +61,8 @@ class Timeline:
     total: int
     rows: list[list[str]]
     head: list[str] = field(default_factory=lambda: ["item", "try", "outcome", "latency"])
+    key: tuple[tuple[str, str], ...] = KEY
+    noun: str = "tries"
 
     @property
     def axis(self) -> int:
@@ -117,15 +139,13 @@ def _newest(batch: Batch) -> list[Attempt]:
         "started_at",
         "ended_at",
         "latency_ms",
-        "submission",
     )
     shown = Attempt.objects.filter(pk__in=found).select_related("item").only(*columns)
     return list(shown.annotate(again=Exists(earlier)))
 
 
 def _row(attempt: Attempt, began: float) -> list[str]:
-    under_way = "with the provider" if attempt.submission_id else "in flight"
-    outcome = said(attempt.outcome) if attempt.ended_at else under_way
+    outcome = said(attempt.outcome) if attempt.ended_at else "in flight"
     again = "again" if attempt.again else "first"  # type: ignore[attr-defined]
     key = visible(attempt.item.key)
     return [span(max(0.0, began)), key, again, outcome, milliseconds(attempt.latency_ms)]

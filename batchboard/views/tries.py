@@ -7,10 +7,12 @@ from itertools import zip_longest
 
 from batchboard.models import Attempt, Item
 from batchboard.models.looking import Returned
+from batchboard.models.run_options import mode_words
 from batchboard.states import ItemState
 from batchboard.templatetags.figures import span
 from batchboard.views.excerpt import Excerpt, excerpt
 from batchboard.views.failures import said
+from batchboard.views.submitted import under_way
 from dispatch.outcome import Outcome
 
 TONES = {Outcome.OK: "ok", Outcome.RATE_LIMITED: "hold", Outcome.CANCELLED: "wait"}
@@ -27,6 +29,11 @@ class Try:
     led_to: str
     returned: Excerpt | None
     stop_reason: str
+
+    @property
+    def mode(self) -> str:
+        """The request mode in words; how many share a call is the batch's to say."""
+        return mode_words(self.attempt.mode)
 
     @property
     def cache_write_tokens(self) -> int | None:
@@ -66,12 +73,14 @@ def _try(
 
 
 def _under_way(attempt: Attempt) -> str:
-    return "with the provider" if attempt.submission_id else "in flight"
+    return under_way(attempt.submission) if attempt.submission else "in flight"
 
 
 def _led_to(item: Item, attempt: Attempt, after: Attempt | None) -> str:
     """What the routing did with the item after this try."""
     if attempt.ended_at is None:
+        if attempt.submission is not None:
+            return ""
         return "" if attempt.started_at else "On its way to a worker."
     if attempt.pk == item.result_id:
         return "Its answer is the result."

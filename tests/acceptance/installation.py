@@ -66,8 +66,13 @@ class Installation:
             [sys.executable, "manage.py", "up"], cwd=ROOT, env=self.environment,
             stdout=self.output, stderr=subprocess.STDOUT,
         )  # fmt: skip
-        until(lambda: "Ctrl-C ends it" in (self.folder / "up.log").read_text(), 90, "the start")
-        until(lambda: self.sql_free_workers() >= self.workers, 60, "the workers")
+        try:
+            until(lambda: "Ctrl-C ends it" in (self.folder / "up.log").read_text(), 90, "the start")
+            until(lambda: self.sql_free_workers() >= self.workers, 60, "the workers")
+        except BaseException:
+            # Whoever cannot enter never leaves, and would stay behind.
+            self.__exit__()
+            raise
         return self
 
     def __exit__(self, *_: object) -> None:

@@ -3,10 +3,12 @@ and the ledger equals the bill."""
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
 from decimal import Decimal
+from pathlib import Path
 
 import pytest
 
@@ -71,6 +73,12 @@ def ledger_equals_bill(bb) -> None:
     (paid, unknown) = bb.read("SELECT SUM(cost), SUM(unknown_cost) FROM batchboard_batch")
     assert Decimal(int(paid)) / UNITS == Decimal(bb.statistics()["bill_usd"])
     assert unknown == 0
+
+
+def most_megabytes(pid: int) -> int:
+    """The most memory that the process ever had."""
+    status = Path(f"/proc/{pid}/status").read_text()
+    return int(re.search(r"VmHWM:\s+(\d+) kB", status)[1]) // 1024
 
 
 def test_a_files_worker_killed_while_it_sends(bb):
@@ -140,4 +148,29 @@ def test_a_batch_that_is_cancelled_keeps_and_pays_what_had_succeeded(bb):
     assert 0 < counts["succeeded"] < bb.count
     assert counts["succeeded"] + counts["cancelled"] == bb.count
     assert created(bb) == 1
+    ledger_equals_bill(bb)
+
+
+@pytest.mark.full
+def test_a_large_pile_goes_in_several_and_is_streamed_through(bb):
+    """Neither the requests nor the results are ever held in memory as a whole."""
+    bb.count = 25_000
+    bb.simulate(batch_seconds=1)
+    batch = send(bb, "items")
+    found = bb.wait(batch, 600)
+    assert found["counts"]["succeeded"] == bb.count
+    assert created(bb) == 3
+    assert bb.statistics()["calls_per_item_max"] == 1
+    assert most_megabytes(bb.pid("files")) < 260
+    ledger_equals_bill(bb)
+
+
+@pytest.mark.full
+def test_what_expires_or_fails_goes_again_and_the_rest_counts(bb):
+    bb.simulate(batch_seconds=1, rate_hang=0.05, rate_529=0.02, rate_500=0.01, rate_refusal=0.01)
+    batch = send(bb, "items")
+    counts = bb.wait(batch, 300)["counts"]
+    assert counts["succeeded"] + counts["dead"] == bb.count
+    assert counts["dead"] < bb.count * 0.05
+    assert created(bb) < 12
     ledger_equals_bill(bb)

@@ -1,6 +1,7 @@
 """Submissions on their way: sent once whatever is cut off, collected once whatever breaks."""
 
 import json
+import threading
 from datetime import timedelta
 from decimal import Decimal
 from types import SimpleNamespace
@@ -11,7 +12,7 @@ import pytest
 
 from batchboard.models import Attempt, Spend, Submission
 from batchboard.states import BatchState, SubmissionState
-from dispatch import submissions
+from dispatch import holding, submission_tasks, submissions
 from dispatch.message_batches import Seen, write_body
 from dispatch.outcome import Outcome
 from dispatch.process_identity import machine
@@ -415,6 +416,34 @@ def test_cancelling_stops_the_provider_and_keeps_what_had_succeeded(clock, provi
     assert batch.ended == batch.total
 
 
+def test_the_provider_is_told_to_stop_at_once_however_long_it_had_been(clock, provider, batch):
+    """Else it would go on for the minute between two looks, and be paid for it."""
+    for _ in range(15):
+        work(clock, 61)
+    assert only(batch).next_at > clock.now + timedelta(seconds=50)
+    batch.cancel()
+    work(clock, 0)
+    assert provider.cancelled == [only(batch).provider_id]
+
+
+def test_the_provider_is_told_to_stop_before_results_are_read(clock, provider, batch):
+    work(clock)
+    provider.end()
+    later = queued(3, mode="provider_batch")
+    decide()
+    work(clock, 0)
+    later.cancel()
+    reads, told = provider.results, []
+
+    def reading(id):
+        told.append(list(provider.cancelled))
+        yield from reads(id)
+
+    provider.results = reading
+    work(clock)
+    assert told == [[only(later).provider_id]]
+
+
 def test_a_batch_cancelled_before_it_was_sent_never_is(clock, provider, batch):
     batch.cancel()
     work(clock)
@@ -446,6 +475,37 @@ def test_a_lease_of_a_living_process_keeps_others_away(clock, provider, batch):
     )
     assert work(clock, 20) == 0
     assert work(clock, 1_000) == 1
+
+
+def test_one_thread_of_a_process_is_enough_so_that_the_other_serves_files(monkeypatch):
+    begun, over, ran = threading.Event(), threading.Event(), []
+
+    def long_work():
+        ran.append(1)
+        begun.set()
+        over.wait(10)
+
+    monkeypatch.setattr(submissions, "work_through", long_work)
+    first = threading.Thread(target=submission_tasks.work_through)
+    first.start()
+    assert begun.wait(10)
+    submission_tasks.work_through()
+    over.set()
+    first.join()
+    assert len(ran) == 1
+    submission_tasks.work_through()
+    assert len(ran) == 2
+
+
+def test_what_is_to_be_sent_goes_before_results_are_read(clock, provider, batch):
+    """Meanwhile the provider works."""
+    work(clock)
+    later = queued(3, mode="provider_batch")
+    decide()
+    Submission.objects.filter(batch=batch).update(state=S.COLLECTING)
+    clock.advance(60)
+    with holding.claim() as first, holding.claim() as second:
+        assert (first.row.batch, second.row.batch) == (later, batch)
 
 
 def test_looks_come_less_often_the_longer_it_takes(clock, provider, batch):

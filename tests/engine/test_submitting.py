@@ -1,5 +1,6 @@
 """provider_batch: what goes to the provider in message batches takes money and nothing else."""
 
+from datetime import timedelta
 from decimal import Decimal
 
 import pytest
@@ -170,3 +171,31 @@ def test_halved_rates_are_half_of_every_kind_and_of_long_prompts_too():
         assert getattr(half, kind) * 2 == getattr(whole, kind)
         assert getattr(half.then, kind) * 2 == getattr(whole.then, kind)
     assert half.above == whole.above
+
+
+def test_waves_without_a_number_send_everything_together(clock, settings):
+    settings.DISPATCH_CONCURRENCY = 2
+    batch = queued(30, mode="provider_batch", schedule="waves")
+    decide()
+    assert [one.requests for one in submissions(batch)] == [30]
+
+
+def test_waves_of_a_number_send_so_many_together(clock):
+    batch = queued(30, mode="provider_batch", schedule="waves", concurrency=10)
+    decide()
+    assert [one.requests for one in submissions(batch)] == [10]
+
+
+def test_what_is_due_again_in_a_moment_goes_with_the_rest(clock):
+    """Else each would be a message batch of its own, and may take a day."""
+    batch = queued(3, mode="provider_batch")
+    for key, seconds in (("k1", 5), ("k2", 3_600)):
+        batch.items.filter(key=key).update(due_at=clock.now + timedelta(seconds=seconds))
+    admission = decide()
+    (one,) = submissions(batch)
+    assert (one.state, one.requests) == (SubmissionState.PREPARING, 1)
+    assert admission.retry_in == pytest.approx(5, abs=0.1)
+    clock.advance(6)
+    decide()
+    (one,) = submissions(batch)
+    assert (one.state, one.requests) == (SubmissionState.READY, 2)

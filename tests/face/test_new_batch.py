@@ -29,6 +29,8 @@ WRITTEN = {
     "d-prompt": "Ticket {{ ticket }}: {{ text }}",
     "d-max_tokens": "100",
 }
+SUBMITTED = {"mode": "provider_batch"}
+AFTER_ANOTHER = SUBMITTED | {"concurrency": "10"}
 Give = Callable[..., str]
 
 
@@ -246,6 +248,11 @@ def test_an_error_says_what_and_offers_what_works(
         (20, {}, None),
         (14, {}, "Under 15 items: batching gains little."),
         (30, {"deadline": "30 s", "item_timeout": "30 s"}, "The deadline is one item&#x27;s"),
+        (30, AFTER_ANOTHER, "3 message batches, one after the other."),
+        (20, SUBMITTED | {"concurrency": "20"}, None),
+        (20, SUBMITTED | {"schedule": "waves"}, None),
+        (30, SUBMITTED | {"deadline": "24 h"}, "The deadline may come before the results."),
+        (20, SUBMITTED | {"deadline": "25 h"}, None),
     ],
 )
 def test_advice_comes_where_it_helps_and_never_blocks(
@@ -268,6 +275,20 @@ def test_n_near_the_request_ceiling_is_advised_against(
     content = text(page, give())
     assert "request ceiling" in content
     assert 'data-fill="concurrency"' in content
+
+
+def test_a_provider_batch_is_estimated_at_half_the_price_and_the_provider_s_own_time(
+    page: Client, give: Give
+) -> None:
+    content = text(page, give(**SUBMITTED))
+    assert "at half the price" in content
+    assert "<b>~1 h</b>, up to 24 h" in content
+    assert "the provider&#x27;s own time" in content or "the provider's own time" in content
+    assert "25 h is enough even if the provider takes its whole day." in content
+    assert "Requests at once, N" in content
+    content = text(page, give(**AFTER_ANOTHER))
+    assert "<b>~3 h</b>, up to 3 × 24 h" in content
+    assert "75 h is enough" in content
 
 
 def test_items_of_very_different_length_are_noticed(page: Client, give: Give) -> None:
