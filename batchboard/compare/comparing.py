@@ -113,7 +113,8 @@ def _detail(before: ArmResult, chosen: ArmResult, same: int | None, *, named: bo
 def _costs(before: ArmResult, chosen: ArmResult, same: int | None, *, named: bool) -> str:
     if before.cost_per_task is None or chosen.cost_per_task is None:
         return ""
-    then, now = (words.usd(one.cost_per_task.mid) for one in (before, chosen) if one.cost_per_task)
+    both = (before.cost_per_task.mid, chosen.cost_per_task.mid)
+    then, now = (words.usd(one, both) for one in both)
     if named:
         then, now = f"{then} ({before.data.label})", f"{now} ({chosen.data.label})"
     if same is None:

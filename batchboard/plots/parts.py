@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-HEADROOM, BODY, LANE, AXIS = 26, 112, 26, 20
+HEADROOM, BODY, LANE, AXIS = 32, 112, 26, 20
 """Pixels, from the top: labels, the series, the bars under them where there are any, the times."""
 
 Point = tuple[float, float | None]

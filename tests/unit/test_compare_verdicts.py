@@ -95,7 +95,7 @@ def test_a_fall_is_told_with_its_interval_and_where_it_came_from():
         "Cost per task fell by 51 % (50–53 %): 86 % of input tokens came from the cache."
     )
     assert plain(found.detail) == (
-        "$0.0010 → $0.000510 per task, failed and regenerated attempts included, on 50 items before"
+        "$0.00105 → $0.00051 per task, failed and regenerated attempts included, on 50 items before"
         " and 50 after. No difference found in quality: 96 % passed review before and after."
     )
     assert (found.tone, found.arms[0].verdict, found.arms[0].words) == ("ok", "better", "Better")
@@ -457,7 +457,7 @@ def test_of_several_better_arms_the_cheapest_is_chosen_and_the_dearer_named_so()
     ]  # fmt: skip
     assert found.chosen.data.label == "cached"
     assert found.headline == found.arms[1].sentence
-    assert found.detail.startswith("$0.0010 (single) → $0.000510 (cached) per task")
+    assert found.detail.startswith("$0.00105 (single) → $0.00051 (cached) per task")
     assert "It saves another $0.000160 a task" in advised(found)["avoid"]
 
 

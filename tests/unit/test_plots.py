@@ -133,6 +133,8 @@ def test_what_a_person_did_is_marked_apart_from_limits():
 
 
 def test_an_axis_may_say_its_levels_shorter_than_the_table():
-    made = drawn(Series("x", [(0, 1.0)]), value="{:.4f}".format, level="{:g}".format)
+    made = drawn(
+        Series("x", [(0, 1.0)]), value="{:.4f}".format, axis=lambda ats: [f"{at:g}" for at in ats]
+    )
     assert [tick.label for tick in made.down] == ["0", "1"]
     assert made.rows == [["0 s", "1.0000"]]
