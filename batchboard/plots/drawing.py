@@ -39,8 +39,8 @@ def plot(
     """Draw `series` between the places `start` and `end`.
 
     `across` are the ticks under the plot, in the places of the series; `at` and `value` write a
-    place and a value, `axis` all values of the axis where these are to be shorter. `now` draws a line
-    where the present is before the end.
+    place and a value, `axis` all values of the axis where these are to be shorter. `now` draws a
+    line where the present is before the end.
     """
     frame = Frame(start, max(end, start + 1e-9), _top(series))
     down = levels(frame.top)

@@ -114,11 +114,11 @@ def _ticks(start: datetime, end: datetime) -> list[Tick]:
 
 def _says(weeks: Sequence[Week], choice: Choice) -> str:
     first, last = weeks[0], weeks[-1]
-    decimals = decimals_of([first.per_task, last.per_task])
+    both = (first.per_task, last.per_task)
+    then, now = (usd_per_task(one, decimals_of(both)) for one in both)
     return (
-        f"Cost per task by week: {usd_per_task(first.per_task, decimals)} in the week of"
-        f" {_day(first.start)}, {usd_per_task(last.per_task, decimals)} in that of {_day(last.start)};"
-        f" {choice.change} on {_day(choice.changed_at)}."
+        f"Cost per task by week: {then} in the week of {_day(first.start)}, {now} in that of"
+        f" {_day(last.start)}; {choice.change} on {_day(choice.changed_at)}."
     )
 
 

@@ -529,3 +529,11 @@ def test_a_change_of_either_sign_is_written_as_a_range(interval, text):
 )
 def test_the_cost_of_a_task_shows_three_digits(amount, text):
     assert words.usd(Decimal(amount)) == text
+
+
+def test_half_the_price_of_single_calls_is_offered_where_nothing_tried_is_cheaper():
+    less = replace(SINGLE, input=SINGLE.input * 4 // 5)
+    dear = against(reviewed(BEFORE), reviewed(arm("cached", less, seed=2)))
+    assert "Half the price of single calls" in advised(dear)["untried"]
+    cheap = against(reviewed(BEFORE), reviewed(arm("cached", CACHED, seed=2)))
+    assert "untried" not in advised(cheap), "cached costs less than half already"
