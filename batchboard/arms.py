@@ -1,7 +1,7 @@
 """Collects what ways of working did and cost, from what is stored, for comparison."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from datetime import datetime
 from typing import Any
 
@@ -10,6 +10,7 @@ from django.db.models import Count, Max, Q, Sum
 from batchboard import rows
 from batchboard.batch_sums import BatchSums
 from batchboard.compare import ArmData, TaskCost
+from batchboard.compare.data import Done
 from batchboard.models import (
     Batch,
     Experiment,
@@ -21,7 +22,8 @@ from batchboard.models import (
     TaskVersion,
     Verdict,
 )
-from batchboard.models.batch import BatchQuerySet, group_size
+from batchboard.models.batch import BatchQuerySet
+from batchboard.models.run_options import group_size
 from batchboard.models.tallying import counted
 from batchboard.money import units
 from batchboard.states import UNFINISHED_BATCH, ItemState
@@ -123,18 +125,6 @@ def _arm(batches: Sequence[Batch], label: str, detail: str) -> ArmData:
         label=label,
         mode=" and ".join(modes),
         detail=detail or "; ".join(str(Mode(mode).label) for mode in modes),
-        spread=whole.spread,
-        usage=whole.usage,
-        money=whole.money,
-        failed_usage=whole.failed_usage,
-        failed_money=whole.failed_money,
-        unknown=whole.unknown,
-        unknown_attempts=whole.unknown_attempts,
-        unpriced=whole.unpriced,
-        calls=whole.calls,
-        attempts=whole.attempts,
-        failed_attempts=whole.failed_attempts,
-        lost=whole.lost,
         seconds=whole.seconds_at_work,
         latency_median_ms=whole.latency(0.5),
         latency_p95_ms=whole.latency(0.95),
@@ -142,6 +132,7 @@ def _arm(batches: Sequence[Batch], label: str, detail: str) -> ArmData:
         passed=passed,
         group=together if together > 1 else None,
         **_versions(batches),
+        **{one.name: getattr(whole, one.name) for one in fields(Done)},
     )
 
 

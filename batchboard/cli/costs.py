@@ -12,8 +12,8 @@ from rich.table import Table
 from rich.text import Text
 
 from batchboard.arms import Past, arms_of, modes_that_ran, past_arm
-from batchboard.cli.commands import printable
 from batchboard.cli.refusals import BAD_INPUT
+from batchboard.cli.saying import printable
 from batchboard.compare import ArmData, ArmResult, Comparison, Interval, compare
 from batchboard.compare.words import between, change, percent, under_way, usd
 from batchboard.models import Experiment, Mode, TaskType

@@ -2,13 +2,7 @@
 
 from batchboard.models.arriving import NewItem
 from batchboard.models.attempt import Answer, Attempt, Price, Spend, Worker
-from batchboard.models.batch import (
-    Batch,
-    Mode,
-    RunOptions,
-    Schedule,
-    suggested_deadline,
-)
+from batchboard.models.batch import Batch
 from batchboard.models.comment import Comment
 from batchboard.models.event import Event
 from batchboard.models.experiment import (
@@ -24,8 +18,10 @@ from batchboard.models.measured import Measured, WarmCache
 from batchboard.models.preparation import Preparation, PreparationKind, PreparationState
 from batchboard.models.prices import PriceNotPossible, StoredPrice
 from batchboard.models.queue_sign import QueueSign
-from batchboard.models.recurring import Recurring, RecurringRun, RunState
+from batchboard.models.recurring import Recurring
+from batchboard.models.recurring_run import RecurringRun, RunState
 from batchboard.models.review import Review, ReviewState, SampledItem, Verdict
+from batchboard.models.run_options import Mode, RunOptions, Schedule, suggested_deadline
 from batchboard.models.sample import Sample
 from batchboard.models.session import Session
 from batchboard.models.sign_in_tries import SignInTries

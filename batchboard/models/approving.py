@@ -10,6 +10,7 @@ from django.utils import timezone
 
 from batchboard.models.copying import copies
 from batchboard.models.review import Review, ReviewState, Verdict
+from batchboard.models.run_options import RunOptions
 from batchboard.roles import Right, require
 from batchboard.states import ItemState, MoveRefused
 
@@ -99,8 +100,6 @@ class Approving:
     def _rerun(
         self: "Batch", review: Review, which: str, by: Any, version: "TaskVersion | None"
     ) -> "Batch":
-        from batchboard.models.batch import RunOptions
-
         items = self.items.all()
         if which == "bad":
             failed = review.sampled.filter(verdict=Verdict.FAIL).values("item")

@@ -1,4 +1,4 @@
-"""Columns of our own."""
+"""Kinds of columns: money in whole units, rows of items as JSON, and the keys of items."""
 
 from decimal import Decimal
 from typing import Any
@@ -37,6 +37,15 @@ class RowField(models.JSONField):
             if isinstance(value, str)
             else value
         )
+
+
+class KeyField(models.CharField):  # type: ignore[type-arg]
+    """Text that compares by code points on every database, whatever its locale, as SQLite's does:
+    the same order everywhere, and an index of it finds all that begin with a prefix as a range."""
+
+    def db_parameters(self, connection: Any) -> Any:
+        collation = "C" if connection.vendor == "postgresql" else None
+        return super().db_parameters(connection) | {"collation": collation}
 
 
 def usd(amount: int) -> models.Value:

@@ -1,10 +1,12 @@
 """Items: one row of the file each, its input, and where it stands."""
 
+from typing import Any
+
 from django.db import models
 from django.db.models import Q
 
-from batchboard.models.fields import RowField, UsdField
-from batchboard.states import ItemState
+from batchboard.models.fields import KeyField, RowField, UsdField
+from batchboard.states import ITEM_MOVES, ItemState
 
 
 class ItemQuerySet(models.QuerySet["Item"]):
@@ -17,6 +19,12 @@ class ItemQuerySet(models.QuerySet["Item"]):
     def dead(self) -> "ItemQuerySet":
         return self.filter(state=ItemState.DEAD)
 
+    def move(self, verb: str, **changes: Any) -> int:
+        """Make a move of ITEM_MOVES where it is legal, with `changes` of columns beside it; returns
+        of how many."""
+        move = ITEM_MOVES[verb]
+        return self.filter(state__in=move.sources).update(state=move.target, **changes)
+
 
 class Item(models.Model):
     """One subtask. Narrow on purpose: every call changes it, and a batch may have a million.
@@ -26,9 +34,10 @@ class Item(models.Model):
     is already done.
     """
 
-    batch = models.ForeignKey("Batch", models.CASCADE, related_name="items")
+    # The constraints' indexes begin with it; one more would cost every change of an item.
+    batch = models.ForeignKey("Batch", models.CASCADE, related_name="items", db_index=False)
     position = models.PositiveIntegerField()
-    key = models.CharField(max_length=200)
+    key = KeyField(max_length=200)
     state = models.CharField(max_length=10, default=ItemState.WAITING)
     prompt_bytes = models.PositiveIntegerField(help_text="UTF-8 bytes of the rendered prompt.")
     due_at = models.DateTimeField(null=True, help_text="Called before; may be called again then.")
@@ -88,7 +97,7 @@ class Item(models.Model):
         ]
 
     def __str__(self) -> str:
-        return self.key
+        return str(self.key)
 
 
 class ItemInput(models.Model):

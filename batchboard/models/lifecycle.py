@@ -23,7 +23,6 @@ from batchboard.states import (
     BATCH_MOVES,
     BatchState,
     Block,
-    ItemState,
     MoveRefused,
 )
 
@@ -137,7 +136,7 @@ class Lifecycle:
         require(by, Right.OPERATE, f"cancel {self.name}")
         with decision():
             self._move("cancel", by, blocked="", waits_for="")
-            ended = self.items.waiting().update(state=ItemState.CANCELLED)
+            ended = self.items.waiting().move("cancel")
             type(self).objects.filter(pk=self.pk).update(
                 cancelled=F("cancelled") + ended, finished_at=timezone.now()
             )
@@ -172,9 +171,7 @@ class Lifecycle:
                     names = ", ".join(sorted(unknown)[:5])
                     raise MoveRefused(f"Not a dead item of {self.name}: {names}. None was sent.")
             newest = Attempt.objects.aggregate(newest=Max("id"))["newest"] or 0
-            count = chosen.update(
-                state=ItemState.WAITING, due_at=timezone.now(), tries_since=newest
-            )
+            count = chosen.move("revive", due_at=timezone.now(), tries_since=newest)
             if not count:
                 raise MoveRefused(f"{self.name} has no dead items to send again.")
             type(self).objects.filter(pk=self.pk).update(dead=F("dead") - count)

@@ -1,15 +1,17 @@
-"""Preparations: batches as they are being put together, so that a reload or a restart loses
-nothing of what a person gave and chose."""
+"""Preparations: batches and experiments as they are being put together, so that a reload or a
+restart loses nothing of what a person gave and chose."""
 
-import secrets
+from collections.abc import Iterable, Mapping
 from datetime import datetime, timedelta
+from typing import Any
 
 from django.conf import settings
 from django.db import models
 from django.utils import timezone
 
-from batchboard.models.batch import ALPHABET, Batch
+from batchboard.models.batch import Batch
 from batchboard.models.experiment import Experiment
+from batchboard.models.opaque_id import opaque_id
 from batchboard.models.upload import Upload
 
 KEPT_EDITING = timedelta(days=30)
@@ -28,7 +30,7 @@ class PreparationKind(models.TextChoices):
 
 
 def new_preparation_id() -> str:
-    return "p_" + "".join(secrets.choice(ALPHABET) for _ in range(10))
+    return opaque_id("p")
 
 
 class PreparationQuerySet(models.QuerySet["Preparation"]):
@@ -38,6 +40,11 @@ class PreparationQuerySet(models.QuerySet["Preparation"]):
             models.Q(state=PreparationState.DONE, saved_at__lt=now - KEPT_DONE)
             | models.Q(state=PreparationState.EDITING, saved_at__lt=now - KEPT_EDITING)
         )
+
+    def unfinished(self, owner: Any, kind: PreparationKind) -> "PreparationQuerySet":
+        """A person's forms of a kind that have a file, the latest first."""
+        mine = self.filter(owner=owner, kind=kind, state=PreparationState.EDITING)
+        return mine.exclude(upload=None).select_related("upload").order_by("-saved_at")
 
     def shown_on_board(self) -> "PreparationQuerySet":
         """Those that are becoming a batch, or could not."""
@@ -90,3 +97,78 @@ class Preparation(models.Model):
 
     def __str__(self) -> str:
         return str(self.fields.get("name") or self.public_id)
+
+    @property
+    def may_change(self) -> bool:
+        return self.state == PreparationState.EDITING
+
+    def keep(self, fields: Mapping[str, str]) -> None:
+        """Write the form down, with other `fields` where there are any."""
+        if fields:
+            self.fields, self.error = dict(fields), None
+        self.saved_at = timezone.now()
+        if self.pk:
+            # Not where another request has started it meanwhile: what was asked for then holds.
+            self._editing().update(
+                fields=self.fields,
+                saved_at=self.saved_at,
+                **({"error": None} if fields else {}),
+            )
+            return
+        # Two requests of a fresh form may come at once: the later one wins, as it would later on.
+        stored, _ = Preparation.objects.update_or_create(
+            public_id=self.public_id,
+            owner=self.owner,
+            kind=self.kind,
+            defaults={"fields": self.fields, "saved_at": self.saved_at},
+        )
+        self.pk = stored.pk
+        self._state.adding = False
+
+    def take_in(self, name: str, chunks: Iterable[bytes], fields: Mapping[str, str]) -> None:
+        """Give it a file in place of the one before, and set `fields` of the form beside it.
+        Raises UploadTooLarge, and then nothing has changed."""
+        before = self.upload
+        self.upload = Upload.objects.receive(name, chunks, self.owner)
+        self.error = self.counted = None
+        changed = ["upload", "error", "counted"]
+        if fields:
+            self.fields = self.fields | fields
+            changed.append("fields")
+        self.save(update_fields=changed)
+        _forget(before)
+
+    def store(self, *, starts: bool) -> bool:
+        """Let its rows become what it asks for, in the background, and start that. False where
+        another request was first."""
+        won = self._editing().update(
+            state=PreparationState.STORING,
+            starts=starts,
+            stored=0,
+            error=None,
+            count_wanted="",
+            lease_until=None,
+            saved_at=timezone.now(),
+        )
+        return bool(won)
+
+    def want_count(self, digest: str) -> bool:
+        """Note that the provider is to count what has this digest. False where it did, or was asked
+        already."""
+        if digest in {self.count_wanted, (self.counted or {}).get("digest")}:
+            return False
+        return bool(Preparation.objects.filter(pk=self.pk).update(count_wanted=digest))
+
+    def discard(self) -> None:
+        """Forget the form, and its file where no other has it."""
+        upload = self.upload
+        self.delete()
+        _forget(upload)
+
+    def _editing(self) -> PreparationQuerySet:
+        return Preparation.objects.filter(pk=self.pk, state=PreparationState.EDITING)
+
+
+def _forget(upload: Upload | None) -> None:
+    if upload is not None and not upload.preparations.exists():
+        upload.delete()

@@ -79,7 +79,7 @@ def test_the_interval_of_a_mean_is_that_of_students_sleep_data():
 
 def test_a_single_value_has_no_interval():
     assert mean([3.0]).low is None
-    assert not mean([3.0]).bounded
+    assert mean([3.0]).high is None
     with pytest.raises(ValueError, match="nothing"):
         mean([])
 
@@ -176,7 +176,7 @@ def test_a_ratio_is_in_fiellers_interval_of_pairs_just_where_the_paired_t_test_k
     size = min(len(one), len(other))
     one, other = one[:size], other[:size]
     found = ratio_of_means(one, other, paired=True)
-    assume(found.bounded)
+    assume(None not in (found.low, found.high))
     # Beside a bound the two may differ by rounding.
     assume(all(abs(tried - end) > 1e-6 * end for end in (found.low, found.high)))
     differences = mean([a - tried * b for a, b in zip(one, other, strict=True)])
