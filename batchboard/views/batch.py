@@ -3,7 +3,7 @@
 from datetime import datetime
 from typing import Any
 
-from django.db.models import Max, OuterRef, Subquery
+from django.db.models import OuterRef, Subquery
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, render
 from django.views.decorators.http import require_safe
@@ -78,7 +78,8 @@ def _sent_at(batch: Batch) -> datetime | None:
     """When its first call was let through; of one that is queued, when somebody started it."""
     if batch.started_at is not None or batch.state not in UNFINISHED_BATCH:
         return batch.started_at
-    return batch.events.filter(verb="batch.start").aggregate(at=Max("at"))["at"]
+    starts = batch.events.filter(verb="batch.start").order_by("-id")
+    return starts.values_list("at", flat=True).first()
 
 
 def _newest_export(batch: Batch) -> Event | None:
