@@ -79,9 +79,7 @@ class BatchSums(Done):
     def of_json(cls, stored: dict[str, Any]) -> Self:
         usages: dict[str, Any] = {name: Usage(*stored[name]) for name in USAGES}
         return cls(
-            spread=Spread(
-                *(Sums(count, total, float(squares)) for count, total, squares in stored["spread"])
-            ),
+            spread=Spread(*(Sums(*sums) for sums in stored["spread"])),
             latencies=Counter(dict(stored["latencies"])),
             at_work=tuple(
                 (datetime.fromisoformat(start), datetime.fromisoformat(end))

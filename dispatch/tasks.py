@@ -10,7 +10,7 @@ from django.conf import settings
 from kombu.exceptions import OperationalError
 
 from batchboard import rows
-from batchboard.models import Batch, Tally
+from batchboard.models import Batch, PairTally, Tally
 from dispatch import pump as pumping
 from dispatch import submission_tasks
 from dispatch.celery import CALLS, app
@@ -71,6 +71,7 @@ def tidy() -> None:
     """Clear away what killed processes left, and sum up what was cancelled."""
     Batch.objects.discard_abandoned(rows.now())
     Tally.objects.catch_up()
+    PairTally.objects.catch_up()
 
 
 def nudge() -> None:

@@ -76,4 +76,5 @@ def compared(experiment: Experiment) -> Comparison | None:
     """The comparison, once an item ended in every arm."""
     if not all(batch.succeeded + batch.dead for batch in experiment.batches):
         return None
-    return compare(arms_of(experiment), paired=True)
+    arms, pairing = arms_of(experiment)
+    return compare(arms, paired=pairing)

@@ -66,11 +66,13 @@ class ArmData(Done):
     """What one way of working did and cost. The first of the arms compared is the measure.
 
     Sums are over the items in `tasks`; of very many it is enough to give their `spread` instead,
-    and only arms with tasks can be paired. `shared_tokens` and `minimum_tokens` (the least that the
-    model caches) are None where nothing was to be cached or nothing was counted, `group` is how
-    many items share a call or a conversation, None where each has its own. `seconds` is wall time
-    in which at least one call was in flight. `under_way` is how many batches of the set have not
-    ended: nothing of them is counted.
+    and to pair such arms takes the stored sums of their pairs. `shared_tokens` and
+    `minimum_tokens` (the least that the model caches) are None where nothing was to be cached or
+    nothing was counted, `group` is how many items share a call or a conversation, None where each
+    has its own. `seconds` is wall time in which at least one call was in flight. `under_way` is how
+    many batches of the set have not ended: nothing of them is counted. `left` is how many items of
+    those counted have not ended: they are no part of it yet. `simulated` says that any of it was
+    measured at the simulated provider.
     """
 
     label: str
@@ -87,6 +89,8 @@ class ArmData(Done):
     group: int | None = None
     model: str = ""
     under_way: int = 0
+    left: int = 0
+    simulated: bool = False
 
     @cached_property
     def costs(self) -> Spread:

@@ -15,6 +15,7 @@ from batchboard.models.item import Item, ItemInput
 from batchboard.models.ledger_day import LedgerDay
 from batchboard.models.limits import Limits, ModelLimit
 from batchboard.models.measured import Measured, WarmCache
+from batchboard.models.pair_tally import PairTally
 from batchboard.models.preparation import Preparation, PreparationKind, PreparationState
 from batchboard.models.prices import PriceNotPossible, StoredPrice
 from batchboard.models.queue_sign import QueueSign
@@ -49,6 +50,7 @@ __all__ = [
     "ModelLimit",
     "NewArm",
     "NewItem",
+    "PairTally",
     "Preparation",
     "PreparationKind",
     "PreparationState",

@@ -131,6 +131,9 @@ class Batch(Arriving, Lifecycle, Reviewing, Changing, RunColumns):
     experimental = models.BooleanField(
         default=False, help_text="An arm of an experiment, whose page shows it; not on the board."
     )
+    simulated = models.BooleanField(
+        default=False, help_text="It began at the simulated provider: nothing of it is real money."
+    )
     seed = models.CharField(max_length=32, default=new_seed, editable=False)
 
     total = models.PositiveIntegerField(default=0)

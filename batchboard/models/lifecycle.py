@@ -15,6 +15,7 @@ from batchboard import signals
 from batchboard.models.attempt import Attempt
 from batchboard.models.event import Event
 from batchboard.models.limits import Limits
+from batchboard.models.pair_tally import PairTally
 from batchboard.models.prices import why_not
 from batchboard.models.tally import Tally
 from batchboard.models.tallying import measured
@@ -81,10 +82,12 @@ class Lifecycle:
         self._move("start", by, started_by=by)
 
     def begin(self: "Batch") -> None:
-        """The first call was let through: the clock of the deadline starts."""
+        """The first call was let through: the clock of the deadline starts. Which provider it
+        goes to is kept, since what was measured outlives the choice of one."""
         now = timezone.now()
         ends = now + timedelta(seconds=self.deadline) if self.deadline else None
-        self._move("begin", None, started_at=now, deadline_at=ends)
+        simulated = settings.PROVIDER_SIMULATED
+        self._move("begin", None, started_at=now, deadline_at=ends, simulated=simulated)
 
     def pause(self: "Batch", by: Any = None) -> None:
         """Let no further call through; calls in flight end and count."""
@@ -179,6 +182,7 @@ class Lifecycle:
             if self.state == BatchState.REVIEW:
                 self._close_review()
                 Tally.objects.filter(pk=self.pk).delete()
+                PairTally.objects.filter(experiment__arms__batch=self).delete()
                 self._move("reopen", by, finished_at=None)
             self._announce()
         self.refresh_from_db()
@@ -203,6 +207,8 @@ class Lifecycle:
             self._move("finish", None, finished_at=timezone.now(), blocked="", waits_for="")
             Tally.objects.keep(self, sums)
             self._open_review(keys)
+        if self.experimental:
+            PairTally.objects.catch_up()
         return True
 
     @property

@@ -11,8 +11,10 @@ from django.utils import timezone
 
 from batchboard.models.batch import Batch
 from batchboard.models.experiment import Experiment
+from batchboard.models.lifecycle import decision
 from batchboard.models.opaque_id import opaque_id
 from batchboard.models.upload import Upload
+from batchboard.states import MoveRefused
 
 KEPT_EDITING = timedelta(days=30)
 KEPT_DONE = timedelta(days=1)
@@ -27,6 +29,12 @@ class PreparationState(models.TextChoices):
 class PreparationKind(models.TextChoices):
     BATCH = "batch", "it becomes a batch"
     EXPERIMENT = "experiment", "it becomes an experiment, with a batch for each arm"
+    CLONE = "clone", "the items of a batch become another that runs like it"
+    RERUN = "rerun", "items of a batch become another, and its results are rejected"
+
+
+COPIES = (PreparationKind.CLONE, PreparationKind.RERUN)
+"""Those that have no form: all is said when they are made."""
 
 
 def new_preparation_id() -> str:
@@ -49,17 +57,40 @@ class PreparationQuerySet(models.QuerySet["Preparation"]):
     def shown_on_board(self) -> "PreparationQuerySet":
         """Those that are becoming a batch, or could not."""
         return (
-            self.filter(kind=PreparationKind.BATCH)
+            self.filter(kind__in=[PreparationKind.BATCH, *COPIES])
             .filter(
                 models.Q(state=PreparationState.STORING)
                 | models.Q(state=PreparationState.EDITING, error__isnull=False)
             )
-            .select_related("owner", "upload")
+            .select_related("owner", "upload", "source")
         )
+
+    def rejecting(self, batch: Batch) -> "PreparationQuerySet":
+        """Those that are copying items of a batch, to reject it and send them again."""
+        storing = self.filter(kind=PreparationKind.RERUN, state=PreparationState.STORING)
+        return storing.filter(source=batch).select_related("owner")
+
+    def copy(
+        self, kind: PreparationKind, source: Batch, items: int, by: Any, **fields: str
+    ) -> "Preparation":
+        """Have `items` of `source` copied in the background; `fields` are what was asked for. Of a
+        batch that is being sent again already MoveRefused is raised."""
+        with decision():
+            if kind == PreparationKind.RERUN and self.rejecting(source).exists():
+                raise MoveRefused(f"{source.name} is being rejected and sent again already.")
+            return self.create(
+                kind=kind,
+                source=source,
+                owner=by,
+                state=PreparationState.STORING,
+                starts="start" in fields,
+                fields=fields | {"items": items},
+            )
 
 
 class Preparation(models.Model):
-    """The form of a new batch, or experiment, as it was typed, and how far its rows are stored.
+    """The form of a new batch, or experiment, as it was typed, and how far its rows are stored; or
+    a copy that is made of the items of the batch `source`.
 
     `error` is why the rows could not be stored; `fields` are the form's texts by name. `counted`
     is what the provider counted for the definition whose digest stands in it.
@@ -71,6 +102,7 @@ class Preparation(models.Model):
     owner = models.ForeignKey(settings.AUTH_USER_MODEL, models.CASCADE)
     kind = models.CharField(max_length=10, choices=PreparationKind, default=PreparationKind.BATCH)
     upload = models.ForeignKey(Upload, models.SET_NULL, null=True, related_name="preparations")
+    source = models.ForeignKey(Batch, models.CASCADE, null=True, related_name="copies")
     fields = models.JSONField(default=dict)
     state = models.CharField(
         max_length=10, choices=PreparationState, default=PreparationState.EDITING
@@ -96,7 +128,18 @@ class Preparation(models.Model):
         ]
 
     def __str__(self) -> str:
+        if self.source is not None and not self.fields.get("name"):
+            return f"{self.source.name} (again)"
         return str(self.fields.get("name") or self.public_id)
+
+    @property
+    def is_copy(self) -> bool:
+        return self.kind in COPIES
+
+    @property
+    def items(self) -> int:
+        """How many items a copy will have."""
+        return int(self.fields.get("items", 0))
 
     @property
     def may_change(self) -> bool:
