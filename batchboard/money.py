@@ -5,10 +5,12 @@ one unit per token, so that every price times every count is a whole number of u
 exact on every database, and `UPDATE … SET cost = cost + n` needs no arithmetic in Python.
 """
 
+from collections.abc import Iterable
 from decimal import ROUND_CEILING, Decimal
 
 UNITS_PER_DOLLAR = 10**10
 ZERO = Decimal(0)
+FEWEST_DECIMALS = 4
 
 
 def units(dollars: Decimal) -> int:
@@ -19,6 +21,15 @@ def units(dollars: Decimal) -> int:
 def dollars(amount: int) -> Decimal:
     """The Decimal dollars of a number of units."""
     return Decimal(amount).scaleb(-10)
+
+
+def decimals_of(amounts: Iterable[Decimal | None]) -> int:
+    """How many decimals the dollars of a task need where they are read beside each other: the
+    largest shows three digits that say something, the smallest two; four at least."""
+    known = [abs(amount).adjusted() for amount in amounts if amount]
+    if not known:
+        return FEWEST_DECIMALS
+    return max(FEWEST_DECIMALS, 2 - max(known), 1 - min(known))
 
 
 def share_out(total: int, weights: list[int]) -> list[int]:

@@ -141,13 +141,14 @@ def whiskers(
     spreads: Sequence[Spread],
     *,
     value: Callable[[float], str],
-    tick: Callable[[float], str] | None = None,
+    axis: Callable[[Sequence[float]], Sequence[str]] | None = None,
     rows_are: str = "",
     names: tuple[str, str, str] = ("from", "mean", "to"),
 ) -> Whiskers:
     """Draw `spreads` under each other, on a scale from 0; the first one is the reference.
 
-    `value` writes a value in the table of numbers, `tick` one of the axis.
+    `value` writes a value in the table of numbers, `axis` all values of the
+    axis, where these are to be shorter.
     """
     most = max((one.mid for one in spreads), default=0.0) or 1.0
     highest = max((max(one.mid, one.high or 0.0) for one in spreads), default=0.0) or 1.0
@@ -165,7 +166,10 @@ def whiskers(
             _whisker(one, HEADROOM + ROW * n + ROW // 2, reference, end)
             for n, one in enumerate(spreads)
         ],
-        across=[Tick(_share(at, end), (tick or value)(at)) for at in ticks],
+        across=[
+            Tick(_share(at, end), words)
+            for at, words in zip(ticks, axis(ticks) if axis else map(value, ticks), strict=True)
+        ],
         reference=reference,
         rows_are=rows_are,
         head=list(names),

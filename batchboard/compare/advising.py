@@ -12,6 +12,9 @@ from batchboard.money import dollars
 READ_AT = Decimal("0.1")
 """What the provider asks for a token read from the cache, of the price of one sent, at the most."""
 
+HALF = Decimal("0.5")
+"""What the provider asks for a call in a batch of its own, of the price of any other."""
+
 FASTER = 1.1
 """From so many times the tasks an hour on, an arm is worth taking for that alone."""
 
@@ -27,6 +30,7 @@ def advise(before: ArmData, results: Sequence[ArmResult], chosen: ArmResult) -> 
     for one in results:
         if one is not chosen and one.verdict in {Verdict.NOT_BETTER, Verdict.WORSE}:
             found += _on_refused(before, one, chosen)
+    found += _untried(before, results, chosen)
     return list(dict.fromkeys(found))
 
 
@@ -45,6 +49,28 @@ def _on_chosen(before: ArmData, chosen: ArmResult) -> Iterator[Advice]:
         yield from _causes(chosen)
     else:
         yield from _on_refused(before, chosen, None)
+
+
+def _untried(before: ArmData, results: Sequence[ArmResult], chosen: ArmResult) -> Iterator[Advice]:
+    """The provider's own batches, where they would cost less a task than what is to be kept."""
+    arms = (before, *(one.data for one in results))
+    single = next((arm for arm in arms if arm.mode == "single"), None)
+    if single is None or any(arm.mode == "provider_batch" for arm in arms):
+        return
+    kept = chosen.data if chosen.verdict in {Verdict.BETTER, Verdict.CHEAPER} else before
+    then, now = _per_task(single), _per_task(kept)
+    if then is None or now is None or then * HALF >= now:
+        return
+    yield Advice(
+        "untried",
+        "Provider batch was not tried.",
+        f"Half the price of single calls, and no slot of the cap: about {words.usd(then * HALF)} a"
+        " task, where a day is soon enough.",
+    )
+
+
+def _per_task(arm: ArmData) -> Decimal | None:
+    return None if arm.unpriced or not arm.succeeded else dollars(arm.cost) / arm.succeeded
 
 
 def _review(before: ArmData, chosen: ArmResult) -> Advice:

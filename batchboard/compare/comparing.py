@@ -138,7 +138,7 @@ def _costs(before: ArmResult, chosen: ArmResult, both: PairSums | None, *, named
         ratio = both.ratio()
         costs = _exact(ratio.before), _exact(ratio.after)
         over = f"the same {both.count:,} items"
-    then, now = map(words.usd, costs)
+    then, now = (words.usd(one, costs) for one in costs)
     if named:
         then, now = f"{then} ({before.data.label})", f"{now} ({chosen.data.label})"
     return f"{then} → {now} per task, failed and regenerated attempts included, on {over}."

@@ -1,8 +1,10 @@
 """Figures of a comparison in words."""
 
+from collections.abc import Iterable
 from decimal import Decimal
 
 from batchboard.compare.data import Comparison, Interval
+from batchboard.money import decimals_of
 
 PERCENT = "\u202f%"
 
@@ -46,12 +48,9 @@ def between(interval: Interval[float]) -> str:
     return low if low == high else f"between {low} and {high}"
 
 
-def usd(amount: Decimal) -> str:
-    """Dollars of one task: four decimals, and three digits that say something below."""
-    if not amount:
-        return "$0"
-    decimals = 4 if amount >= Decimal("0.001") else 2 - amount.adjusted()
-    return f"${amount:,.{decimals}f}"
+def usd(amount: Decimal, beside: Iterable[Decimal] = ()) -> str:
+    """Dollars of one task, with as many decimals as those that are read `beside` it."""
+    return f"${amount:,.{decimals_of([amount, *beside])}f}" if amount else "$0"
 
 
 def tokens(number: float) -> str:

@@ -30,7 +30,7 @@ def plot(
     across: Sequence[Tick],
     at: Callable[[float], str],
     value: Callable[[float], str] = "{:,.0f}".format,
-    level: Callable[[float], str] | None = None,
+    axis: Callable[[Sequence[float]], Sequence[str]] | None = None,
     pauses: Iterable[Pause] = (),
     marks: Iterable[Mark] = (),
     bars: Bars | None = None,
@@ -39,10 +39,11 @@ def plot(
     """Draw `series` between the places `start` and `end`.
 
     `across` are the ticks under the plot, in the places of the series; `at` and `value` write a
-    place and a value, `level` a value of the axis where that is to be shorter. `now` draws a line
-    where the present is before the end.
+    place and a value, `axis` all values of the axis where these are to be shorter. `now` draws a
+    line where the present is before the end.
     """
     frame = Frame(start, max(end, start + 1e-9), _top(series))
+    down = levels(frame.top)
     base = HEADROOM + BODY
     lane = LANE if bars is not None else 0
     return Plot(
@@ -57,7 +58,10 @@ def plot(
             for tick in across
             if start <= tick.at <= end
         ],
-        down=[Tick(frame.y(one), (level or value)(one)) for one in levels(frame.top)],
+        down=[
+            Tick(frame.y(one), words)
+            for one, words in zip(down, axis(down) if axis else map(value, down), strict=True)
+        ],
         pauses=apart(frame.box(p.start, p.end, p.label) for p in pauses),
         marks=apart(frame.box(m.at, m.at, m.label, m.tone) for m in marks if start <= m.at <= end),
         bars=frame.bars(bars) if bars else [],

@@ -3,8 +3,11 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-HEADROOM, BODY, LANE, AXIS = 26, 112, 26, 20
+HEADROOM, BODY, LANE, AXIS = 32, 112, 26, 20
 """Pixels, from the top: labels, the series, the bars under them where there are any, the times."""
+
+LANE_NAME = 10.0
+"""Percent of the width that the name of the bars takes."""
 
 Point = tuple[float, float | None]
 
@@ -123,6 +126,13 @@ class Plot:
     @property
     def ceiling(self) -> int:
         return HEADROOM
+
+    @property
+    def bars_anchor(self) -> str:
+        """The end of the lane at which its name stands: the left one, where bars leave it room."""
+        left = any(bar.x < LANE_NAME for bar in self.bars)
+        right = any(bar.x + bar.width > 100 - LANE_NAME for bar in self.bars)
+        return "end" if left and not right else "start"
 
     @property
     def axis(self) -> int:

@@ -8,11 +8,14 @@ from django.utils import timezone
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
+from batchboard.money import decimals_of
+
 register = template.Library()
 
 UNKNOWN = "–"
 NARROW_SPACE = "\u202f"
-CENT = Decimal("0.01")
+CENT, TENTH_OF_A_CENT = Decimal("0.01"), Decimal("0.001")
+MOST_DECIMALS = 9
 MINUTE, HOUR, DAY = 60, 3_600, 86_400
 
 
@@ -22,19 +25,25 @@ def usd(amount: Decimal | None) -> str:
     if amount is None:
         return UNKNOWN
     if 0 < amount < CENT:
-        return usd_per_task(amount)
+        return _few(amount, 4 if amount >= TENTH_OF_A_CENT else 2 - amount.adjusted())
     return f"${amount:,.2f}"
 
 
 @register.filter
-def usd_per_task(amount: Decimal | None) -> str:
-    """Dollars of one task: four decimals, $0.0106, and three digits that say something below."""
+def usd_per_task(amount: Decimal | None, decimals: int | None = None) -> str:
+    """Dollars of one task: $0.0106, and three digits that say something below. In a column all
+    have the same `decimals`, see `money.decimals_of`."""
     if amount is None:
         return UNKNOWN
     if not amount:
         return "$0"
-    decimals = 4 if amount >= Decimal("0.001") else 2 - amount.adjusted()
-    return f"${amount:,.{decimals}f}" if decimals <= 9 else "under $0.000001"
+    return _few(amount, decimals_of([amount]) if decimals is None else decimals)
+
+
+def _few(amount: Decimal, decimals: int) -> str:
+    """Dollars with so many decimals, where these show anything of it."""
+    text = f"${amount:,.{min(decimals, MOST_DECIMALS)}f}"
+    return text if any(digit in "123456789" for digit in text) else "under $0.000001"
 
 
 @register.filter

@@ -1,5 +1,6 @@
 """The page of one batch, and its live fragment: the same partial serves both."""
 
+from datetime import datetime
 from typing import Any
 
 from django.db.models import OuterRef, Subquery
@@ -11,7 +12,7 @@ from batchboard import rows
 from batchboard.models import Batch, Event, Limits, TaskVersion
 from batchboard.models.changing import CHANGEABLE_BATCH
 from batchboard.roles import Right, may
-from batchboard.states import ItemState
+from batchboard.states import UNFINISHED_BATCH, ItemState
 from batchboard.views.activity import activity
 from batchboard.views.asked import Asked
 from batchboard.views.bulk import bulk
@@ -56,6 +57,7 @@ def _batch(request: HttpRequest, public_id: str) -> dict[str, Any]:
         "card": card,
         "batch": found,
         "limits": limits,
+        "sent_at": _sent_at(found),
         "column": TITLES[column_of(found.state, found.started_at)],
         "may_operate": may(request.user, Right.OPERATE),
         "may_comment": may(request.user, Right.COMMENT),
@@ -70,6 +72,14 @@ def _batch(request: HttpRequest, public_id: str) -> dict[str, Any]:
         "export": _newest_export(found),
         "tabs": _tabs(card, asked),
     } | figures_of(found)
+
+
+def _sent_at(batch: Batch) -> datetime | None:
+    """When its first call was let through; of one that is queued, when somebody started it."""
+    if batch.started_at is not None or batch.state not in UNFINISHED_BATCH:
+        return batch.started_at
+    starts = batch.events.filter(verb="batch.start").order_by("-id")
+    return starts.values_list("at", flat=True).first()
 
 
 def _newest_export(batch: Batch) -> Event | None:

@@ -47,12 +47,7 @@ def _throughput(batch: Batch, now: datetime) -> Plot:
     limits = Limits.objects.current()
     past = history(batch, limits, batch.finished_at or now, end)
     flying = course.in_flight(until)
-    cap = past.cap[-1][1]
-    name = (
-        f"N {batch.concurrency}"
-        if batch.concurrency and batch.concurrency == cap
-        else (f"cap {cap:.0f}" if cap is not None else "cap")
-    )
+    name = _limit_name(batch, {level for _, level in past.cap})
     most = max(level or 0 for _, level in flying)
     return plot(
         "plot-throughput",
@@ -73,6 +68,16 @@ def _throughput(batch: Batch, now: datetime) -> Plot:
         bars=Bars("items done", course.results(until)),
         now=None if batch.finished_at else until,
     )  # fmt: skip
+
+
+def _limit_name(batch: Batch, levels: set[float | None]) -> str:
+    """With its value where that was the same all the time."""
+    if len(levels) > 1:
+        return "cap in force"
+    (cap,) = levels
+    if cap is None:
+        return "cap"
+    return f"N {batch.concurrency}" if batch.concurrency == cap else f"cap {cap:.0f}"
 
 
 def _cost(batch: Batch, now: datetime) -> Plot:

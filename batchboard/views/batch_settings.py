@@ -39,7 +39,7 @@ class BatchSettingsForm(forms.Form):
     priority = forms.IntegerField(
         label="Priority",
         widget=forms.NumberInput(attrs={"min": -10, "max": 10}),
-        help_text="-10 to 10. Batches with as many calls in flight are served higher first.",
+        help_text="Of batches with as many calls in flight, the higher goes first (-10 to 10).",
     )
     deadline = forms.DecimalField(
         label="Deadline",

@@ -247,7 +247,7 @@ def _by_experiment(tried: Sequence[Tried]) -> list[Choice]:
             "",
             "",
             one.started_at,
-            "",
+            "experiment",
             one.public_id,
         )
         for one in tried

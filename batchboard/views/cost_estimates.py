@@ -160,5 +160,5 @@ def _plot(past: Sequence[Past]) -> Plot:
         across=clock_ticks(begin, over),
         at=partial(clock, step=DAY),
         value="{:.2f}".format,
-        level="{:g}".format,
+        axis=lambda levels: [f"{level:g}" for level in levels],
     )

@@ -3,9 +3,11 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal
+from functools import partial
 
 from batchboard.compare import Advice, ArmResult, Comparison, Interval, Verdict
 from batchboard.compare.words import simulated, under_way
+from batchboard.money import decimals_of
 from batchboard.row_plots import Spread, Stack, Stacks, Whiskers, stacks, whiskers
 from batchboard.templatetags.figures import share, usd_per_task
 from batchboard.views.cost_words import (
@@ -103,6 +105,11 @@ class Shown:
     """That money of it is not real, where that is so."""
 
     @property
+    def decimals(self) -> int:
+        """Those of all dollars of a task that stand under each other."""
+        return _decimals(self.arms)
+
+    @property
     def dots(self) -> str:
         """The tone of what is after the change."""
         return next((arm.tone for arm in self.arms if arm.is_chosen), "wait")
@@ -169,14 +176,19 @@ def _arm(result: ArmResult, found: Comparison) -> Arm:
     )
 
 
+def _decimals(arms: Sequence[Arm]) -> int:
+    return decimals_of(arm.cost.mid for arm in arms if arm.cost)
+
+
 def _costs(arms: Sequence[Arm]) -> Whiskers:
+    decimals = _decimals(arms)
     spreads = [
         Spread(
             label=_short(arm.label),
             low=None if cost.low is None else float(cost.low),
             mid=float(cost.mid),
             high=None if cost.high is None else float(cost.high),
-            value=usd_per_task(cost.mid),
+            value=usd_per_task(cost.mid, decimals),
             tone=arm.tone,
             note=change_words(arm.change) if arm.change else "",
             strong=arm.is_measure or arm.is_chosen,
@@ -186,7 +198,7 @@ def _costs(arms: Sequence[Arm]) -> Whiskers:
         if (cost := arm.cost) is not None
     ]
     said = "; ".join(
-        f"{arm.label} {usd_per_task(arm.cost.mid)}"
+        f"{arm.label} {usd_per_task(arm.cost.mid, decimals)}"
         + (f", {change_words(arm.change)}" if arm.change else "")
         for arm in arms
         if arm.cost is not None
@@ -195,8 +207,8 @@ def _costs(arms: Sequence[Arm]) -> Whiskers:
         "plot-costs",
         f"Mean cost per task with its 95 % interval: {said}.",
         spreads,
-        value=per_task,
-        tick=on_axis,
+        value=partial(per_task, decimals=decimals),
+        axis=on_axis,
         rows_are="Arm",
     )
 

@@ -2,12 +2,14 @@
 
 from collections.abc import Sequence
 from datetime import datetime
+from functools import partial
 
 from django.db.models import Case, Min, Q, Sum, Value, When
 from django.db.models.functions import TruncWeek
 
 from batchboard.arms import Past
 from batchboard.models import Batch
+from batchboard.money import decimals_of
 from batchboard.plots import Mark, Plot, Series, Tick, plot
 from batchboard.templatetags.figures import usd_per_task
 from batchboard.views.cost_choices import Choice
@@ -71,8 +73,8 @@ def weekly_plot(weeks: Sequence[Week], choice: Choice, tone: str) -> Plot | None
         end=over,
         across=_ticks(start, end),
         at=lambda at: _day(datetime.fromtimestamp(at, start.tzinfo)),
-        value=per_task,
-        level=on_axis,
+        value=partial(per_task, decimals=decimals_of(week.per_task for week in known)),
+        axis=on_axis,
         marks=[
             Mark(
                 choice.changed_at.timestamp(),
@@ -112,10 +114,11 @@ def _ticks(start: datetime, end: datetime) -> list[Tick]:
 
 def _says(weeks: Sequence[Week], choice: Choice) -> str:
     first, last = weeks[0], weeks[-1]
+    both = (first.per_task, last.per_task)
+    then, now = (usd_per_task(one, decimals_of(both)) for one in both)
     return (
-        f"Cost per task by week: {usd_per_task(first.per_task)} in the week of"
-        f" {_day(first.start)}, {usd_per_task(last.per_task)} in that of {_day(last.start)};"
-        f" {choice.change} on {_day(choice.changed_at)}."
+        f"Cost per task by week: {then} in the week of {_day(first.start)}, {now} in that of"
+        f" {_day(last.start)}; {choice.change} on {_day(choice.changed_at)}."
     )
 
 

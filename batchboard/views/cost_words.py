@@ -1,5 +1,6 @@
 """Words of the pages of what things cost: amounts, changes, and how a verdict looks."""
 
+from collections.abc import Sequence
 from decimal import Decimal
 
 from batchboard.compare import Interval, Verdict, words
@@ -26,16 +27,18 @@ ADVICE = {
 OTHER_ADVICE = ("wait", "clock")
 
 
-def per_task(amount: float) -> str:
+def per_task(amount: float, decimals: int | None = None) -> str:
     """A plotted number of dollars for one task."""
-    return usd_per_task(Decimal(str(round(amount, 10))))
+    return usd_per_task(Decimal(str(round(amount, 10))), decimals)
 
 
-def on_axis(amount: float) -> str:
-    """A round number of dollars as short as it can be: $0.02, $0.0005."""
-    text = f"{amount:.9f}".rstrip("0")
-    whole, _, rest = text.partition(".")
-    return f"${whole}.{rest:0<2}" if rest else f"${whole}"
+def on_axis(amounts: Sequence[float]) -> list[str]:
+    """Round numbers of dollars as short as they can be, with the same decimals: $0, $0.0005,
+    $0.0010."""
+    texts = [f"{amount:.9f}".rstrip("0").partition(".")[2] for amount in amounts]
+    decimals = max(map(len, texts), default=0)
+    decimals = max(2, decimals) if decimals else 0
+    return [f"${amount:,.{decimals}f}" if amount else "$0" for amount in amounts]
 
 
 def change_words(change: Interval[float] | None, *, interval: bool = True) -> str:

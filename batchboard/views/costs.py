@@ -54,10 +54,9 @@ def found_of(chosen: Chosen) -> dict[str, Any]:
     # The arms of an experiment run at the same time: there is no before and after among weeks.
     weeks = weeks_of(chosen.task_type.pk, None if chosen.choice.experiment else chosen.choice)
     found = comparison_of(chosen.task_type.pk, chosen.choice)
-    trend = None if chosen.choice.experiment else weekly_plot(weeks, chosen.choice, found.dots)
     return {
         "found": found,
-        "weeks": trend,
+        "weeks": weekly_plot(weeks, chosen.choice, found.dots),
         "cache_rate": _cache_rate(found.caching_model, now),
         "year": _year(found, usual_rate(weeks, now)),
     }

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from batchboard.models import Attempt, Batch, Item
+from batchboard.money import decimals_of
 from batchboard.states import ItemState
 from batchboard.views.asked import Asked
 from batchboard.views.failures import said
@@ -34,6 +35,11 @@ class ItemPage:
     rows: list[Row]
     previous: str
     next: str
+
+    @property
+    def decimals(self) -> int:
+        """Those of the costs in the table, which stand under each other."""
+        return decimals_of(row.item.cost for row in self.rows)
 
     @property
     def span(self) -> str:

@@ -15,6 +15,7 @@ from batchboard.ledger import By, Group, Sums, Total
 from batchboard.ledger_export import ledger_csv
 from batchboard.models import Attempt, Mode, TaskType, TaskVersion, User
 from batchboard.models.run_options import mode_words
+from batchboard.money import decimals_of
 from batchboard.pricing import KINDS, dollars_per_million
 from batchboard.templatetags.figures import usd
 from batchboard.templatetags.marks import model_name
@@ -88,6 +89,7 @@ def costs_ledger(request: HttpRequest) -> HttpResponse:
         "plot": _plot(asked, sums) if sums.groups else None,
         "chosen": next((line.label for line in lines if line.is_chosen), ""),
         "attempts": [_listed(attempt) for attempt in listed[:ATTEMPTS_SHOWN]],
+        "decimals": decimals_of(attempt.cost for attempt in listed[:ATTEMPTS_SHOWN]),
         "rest": asked.rest(listed[ATTEMPTS_SHOWN - 1].pk) if len(listed) > ATTEMPTS_SHOWN else "",
         "csv": asked.address(group=asked.group),
         "is_new": not sums.groups and not Attempt.objects.ended().exists(),

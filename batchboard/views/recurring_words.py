@@ -9,7 +9,7 @@ WORDS = {
     "recurring.paused": "paused it",
     "recurring.resumed": "resumed it",
     "recurring.stopped": "it paused by itself",
-    "recurring.run": "ran it beside its times",
+    "recurring.run": "ran it now, beside its times",
 }
 NAMES = {
     "name": "the name", "task_type": "the task type", "version": "the version",

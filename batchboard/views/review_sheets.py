@@ -10,6 +10,7 @@ from django.views.decorators.http import require_http_methods, require_safe
 
 from batchboard import intake, template
 from batchboard.models import Batch, PreparationKind, ReviewState, SampledItem
+from batchboard.money import decimals_of
 from batchboard.templatetags.values import SHOWN_AT_FIRST
 from batchboard.views.copies import AT_ONCE, begin
 from batchboard.views.failures import said
@@ -43,7 +44,8 @@ def prompt(request: HttpRequest, public_id: str) -> HttpResponse:
         raise Http404("It is not in the sample.")
     attempts = [(attempt, said(attempt.outcome)) for attempt in found.item.attempts.ended()]
     text = template.render(batch.version.prompt, found.item.input.data)
-    context = {"item": found.item, "attempts": attempts} | {
+    decimals = decimals_of(attempt.cost for attempt, _ in attempts)
+    context = {"item": found.item, "attempts": attempts, "decimals": decimals} | {
         name: {"text": part[:SHOWN_AT_FIRST], "left": max(0, len(part) - SHOWN_AT_FIRST)}
         for name, part in (("prompt", text), ("shared", batch.version.system))
     }

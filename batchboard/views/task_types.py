@@ -13,6 +13,7 @@ from django.views.decorators.http import require_safe
 from batchboard import template
 from batchboard.definition_form import LABELS, PREFIX, write
 from batchboard.models import Batch, TaskType, TaskVersion
+from batchboard.money import decimals_of
 from batchboard.roles import Right, may
 from batchboard.task_toml import NotWritable, dump
 from batchboard.views.differing import Change, changes
@@ -51,7 +52,11 @@ def task_types(request: HttpRequest) -> HttpResponse:
         for version in newest
         for found in [used.get(version.task_type_id, {})]
     ]
-    context = {"lines": lines, "may_operate": may(request.user, Right.OPERATE)}
+    context = {
+        "lines": lines,
+        "decimals": decimals_of(line.per_task for line in lines),
+        "may_operate": may(request.user, Right.OPERATE),
+    }
     return render(request, "task_types/list.html", context)
 
 

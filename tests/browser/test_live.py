@@ -1,15 +1,20 @@
 """What arrives by itself: without a shift, and again after the server was away."""
 
+import json
 from collections.abc import Callable, Iterator
 
 import pytest
 from playwright.sync_api import expect
 
 from tests.acceptance.installation import Installation
-from tests.browser.person import Person
+from tests.browser.person import DESK, PHONE, Person
 from tests.servers import until
 
 MOST = 0.005
+MOST_AT_ONCE = 0.01
+"""When a batch begins, every figure gets its value at once; a line that is pushed down is twice
+as much."""
+
 ITEMS = 100
 WATCH = """() => {
   window.shifted = [];
@@ -56,6 +61,43 @@ def test_updates_shift_nothing(
         expect(page.get_by_role("link", name="Review the sample")).to_be_visible(timeout=120_000)
     shifted = page.evaluate("shifted")
     assert sum(value for value, _ in shifted) < MOST, shifted
+
+
+@pytest.fixture
+def queued(place: Installation) -> Iterator[tuple[str, str]]:
+    """A batch that waits, and the one ahead of it, which holds all slots until it is cancelled."""
+    place.simulate(latency=100)
+    task_type = place.task_type(contract=True)
+    cap = json.loads(place.run("limits", "--json"))["concurrency"]
+    ahead = place.submit(place.items(cap, "ahead"), task_type)
+    until(lambda: place.statistics()["in_flight"] == cap, 30, "the calls ahead")
+    name = "[Batch] The weekly scan of all that our competitors changed on their pages"
+    items = place.items(30, "behind")
+    batch = place.submit(items, task_type, "--name", name, "--budget", "2.00")
+    place.simulate(latency=0.4)
+    yield batch, ahead
+    place.simulate(latency=0.2)
+    place.wait(batch)
+
+
+@pytest.mark.parametrize("viewport", [DESK, PHONE], ids=["desk", "phone"])
+def test_a_queued_batch_begins_without_a_shift(
+    queued: tuple[str, str],
+    place: Installation,
+    sit: Callable[..., Person],
+    viewport: dict[str, int],
+) -> None:
+    batch, ahead = queued
+    page = sit("Operator", viewport=viewport).page
+    page.goto(f"/batches/{batch}/")
+    head = page.locator("#batch-head")
+    expect(head.get_by_text("Queued", exact=True)).to_be_visible()
+    page.evaluate(WATCH)
+    place.run("batch", "cancel", ahead)
+    expect(head.get_by_text("Queued", exact=True)).to_be_hidden()
+    until(lambda: ended(place, batch) >= 5, 30, "progress")
+    shifted = page.evaluate("shifted")
+    assert sum(value for value, _ in shifted) < MOST_AT_ONCE, shifted
 
 
 def test_the_plot_of_a_batch_tells_its_end_at_once(

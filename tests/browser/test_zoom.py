@@ -1,6 +1,8 @@
 """Twice the size, or the system's own colours: nothing is lost."""
 
+import json
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 from playwright.sync_api import expect
@@ -12,18 +14,44 @@ ZOOMED = {"viewport": {"width": 640, "height": 400}, "device_scale_factor": 2}
 """What a page has of a window of 1280 by 800 at 200 %."""
 
 TOO_WIDE = """() => [...document.querySelectorAll("body *")]
-  .filter((one) => one.getBoundingClientRect().right > innerWidth + 1)
+  .filter((one) => one.getBoundingClientRect().right > document.documentElement.clientWidth + 1)
   .map((one) => one.id || one.className)
   .slice(0, 5)"""
 PAGES = {
     "board": "/",
-    "batch": "/batches/{}/",
-    "review": "/batches/{}/review/",
+    "batch": "/batches/{batch}/",
+    "item": "/batches/{batch}/items/zoom-3",
+    "review": "/batches/{batch}/review/",
+    "approval": "/batches/{batch}/review/approval",
+    "rejection": "/batches/{batch}/review/rejection",
+    "settings": "/batches/{batch}/settings",
     "new": "/new/",
+    "new, filled": "{filled}",
     "limits": "/limits/",
+    "costs": "/costs/",
+    "costs of an experiment": "/costs/?experiment={experiment}",
+    "estimates": "/costs/estimates/",
+    "ledger": "/costs/ledger/?by=mode&group=cached",
+    "experiments": "/experiments/",
+    "experiment": "/experiments/{experiment}/",
+    "new experiment": "/experiments/new/?type=1",
+    "recurring": "/recurring/",
+    "new recurring": "/recurring/new/?batch={batch}",
     "task types": "/task-types/",
+    "task type": "/task-types/1/",
+    "task type, edited": "/task-types/1/edit",
+    "search": "/search/?q=zoom",
     "people": "/people/",
+    "person": "/people/1/",
+    "account": "/account/",
+    "password": "/password/",
 }
+SIZES = {
+    "twice the size": ZOOMED,
+    "phone": {"viewport": PHONE, "is_mobile": True, "has_touch": True},
+    "narrow": {"viewport": {"width": 320, "height": 640}, "is_mobile": True, "has_touch": True},
+}
+"""320 is what a window of 1280 has at 400 %, where nothing may scroll in two directions."""
 
 
 @pytest.fixture(scope="module")
@@ -37,14 +65,36 @@ def batch(place: Installation) -> str:
     return found
 
 
-def test_no_page_scrolls_sideways_at_twice_the_size(batch: str, sit: Callable[..., Person]) -> None:
-    page = sit("Administrator", **ZOOMED).page
+@pytest.fixture(scope="module")
+def experiment(place: Installation) -> str:
+    """One that ended, in two ways."""
+    items, task_type = place.items(8, "zoom-arms"), place.task_type(contract=True)
+    arms = ("--arm", "single", "--arm", "packed:k=2", "--n", "8", "--json")
+    made = place.run("experiment", "run", items, "--task-type", task_type, "--wait", *arms)
+    return json.loads(made)["id"]
+
+
+@pytest.mark.parametrize("size", SIZES.values(), ids=SIZES)
+def test_no_page_scrolls_sideways(
+    batch: str,
+    experiment: str,
+    place: Installation,
+    sit: Callable[..., Person],
+    size: dict[str, Any],
+) -> None:
+    page = sit("Administrator", **size).page
+    page.goto("/new/")
+    page.locator("#file").set_input_files(place.items(12, "zoom-new", "a text of some length"))
+    expect(page.get_by_text("No bad rows")).to_be_visible()
+    page.get_by_role("combobox", name="Task type").select_option(index=1)
+    expect(page.locator("#expected")).to_contain_text("$")
+    filled = page.url
     found = {}
     for name, address in PAGES.items():
-        page.goto(address.format(batch))
+        page.goto(address.format(batch=batch, experiment=experiment, filled=filled))
         page.wait_for_load_state()
         width = page.evaluate("document.scrollingElement.scrollWidth")
-        if width > ZOOMED["viewport"]["width"]:
+        if width > size["viewport"]["width"]:
             found[name] = (width, page.evaluate(TOO_WIDE))
     assert found == {}
 

@@ -198,7 +198,7 @@ class TestLimits:
         assert text.count('class="filled"') == 5
         assert text.count('class="free"') == 3
         assert text.count('class="cut"') == 2
-        assert "cap 10, cut to 8 by a 429" in text
+        assert "cap 10<span>, cut to 8 by a 429" in text
         assert "binds" in text
 
     def test_a_large_cap_is_a_meter(self, page: Client, make_batch: MakeBatch) -> None:

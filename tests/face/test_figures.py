@@ -7,6 +7,7 @@ import pytest
 import time_machine
 
 from batchboard.models import User
+from batchboard.money import decimals_of
 from batchboard.templatetags.figures import elapsed, forecast, share, span, usd, usd_per_task
 from batchboard.templatetags.marks import initials, model_name
 
@@ -27,12 +28,28 @@ def test_dollars(amount: str | None, text: str) -> None:
 @pytest.mark.parametrize(
     ("amount", "text"),
     [
-        (None, "–"), ("0", "$0"), ("0.0106", "$0.0106"), ("0.0097", "$0.0097"),
+        (None, "–"), ("0", "$0"), ("0.0106", "$0.0106"), ("0.00973", "$0.00973"),
         ("0.000012345", "$0.0000123"), ("2.5", "$2.5000"), ("0.0000000001", "under $0.000001"),
     ],
 )  # fmt: skip
 def test_dollars_of_one_task(amount: str | None, text: str) -> None:
     assert usd_per_task(None if amount is None else Decimal(amount)) == text
+
+
+@pytest.mark.parametrize(
+    ("amounts", "texts"),
+    [
+        (["0.00224", "0.000927"], ["$0.00224", "$0.00093"]),
+        (["0.0217", "0.0106", "0"], ["$0.0217", "$0.0106", "$0"]),
+        (["0.02", "0.000051", None], ["$0.020000", "$0.000051", "–"]),
+        ([None], ["–"]),
+    ],
+)  # fmt: skip
+def test_dollars_of_tasks_under_each_other_have_the_same_decimals(
+    amounts: list[str | None], texts: list[str]
+) -> None:
+    given = [None if amount is None else Decimal(amount) for amount in amounts]
+    assert [usd_per_task(amount, decimals_of(given)) for amount in given] == texts
 
 
 @pytest.mark.parametrize(

@@ -95,7 +95,7 @@ def test_a_fall_is_told_with_its_interval_and_where_it_came_from():
         "Cost per task fell by 51 % (50–53 %): 86 % of input tokens came from the cache."
     )
     assert plain(found.detail) == (
-        "$0.0010 → $0.000510 per task, failed and regenerated attempts included, on 50 items before"
+        "$0.00105 → $0.00051 per task, failed and regenerated attempts included, on 50 items before"
         " and 50 after. No difference found in quality: 96 % passed review before and after."
     )
     assert (found.tone, found.arms[0].verdict, found.arms[0].words) == ("ok", "better", "Better")
@@ -458,7 +458,7 @@ def test_of_several_better_arms_the_cheapest_is_chosen_and_the_dearer_named_so()
     ]  # fmt: skip
     assert found.chosen.data.label == "cached"
     assert found.headline == found.arms[1].sentence
-    assert found.detail.startswith("$0.0010 (single) → $0.000510 (cached) per task")
+    assert found.detail.startswith("$0.00105 (single) → $0.00051 (cached) per task")
     assert "It saves another $0.000160 a task" in advised(found)["avoid"]
 
 
@@ -530,3 +530,11 @@ def test_a_change_of_either_sign_is_written_as_a_range(interval, text):
 )
 def test_the_cost_of_a_task_shows_three_digits(amount, text):
     assert words.usd(Decimal(amount)) == text
+
+
+def test_half_the_price_of_single_calls_is_offered_where_nothing_tried_is_cheaper():
+    less = replace(SINGLE, input=SINGLE.input * 4 // 5)
+    dear = against(reviewed(BEFORE), reviewed(arm("cached", less, seed=2)))
+    assert "Half the price of single calls" in advised(dear)["untried"]
+    cheap = against(reviewed(BEFORE), reviewed(arm("cached", CACHED, seed=2)))
+    assert "untried" not in advised(cheap), "cached costs less than half already"

@@ -39,12 +39,12 @@ def test_levels_are_round_and_reach_the_top(top, expected):
 
 def test_a_line_fills_its_frame():
     line = drawn(Series("in flight", [(0, 0), (50, 10), (100, 20)])).lines[0]
-    assert line.path == "M0.0 138.0L500.0 82.0L1000.0 26.0"
+    assert line.path == "M0.0 144.0L500.0 88.0L1000.0 32.0"
 
 
 def test_a_stepped_line_holds_its_value_until_the_next():
     line = drawn(Series("cap", [(0, 20), (50, 10)], stepped=True)).lines[0]
-    assert line.path == "M0.0 26.0H500.0V82.0"
+    assert line.path == "M0.0 32.0H500.0V88.0"
 
 
 def test_a_line_breaks_where_nothing_is_known_and_its_area_with_it():
@@ -122,7 +122,7 @@ def test_values_that_stand_alone_are_dots_and_are_not_carried_on():
     made = drawn(
         Series("before", [(0, 10), (20, 20)], dotted=True), Series("after", [(60, 5)], dotted=True)
     )
-    assert [(dot.x, dot.y) for dot in made.lines[0].dots] == [(0, 82), (20, 26)]
+    assert [(dot.x, dot.y) for dot in made.lines[0].dots] == [(0, 88), (20, 32)]
     assert made.lines[0].path == ""
     assert made.rows == [["60 s", "–", "5"], ["20 s", "20", "–"], ["0 s", "10", "–"]]
 
@@ -133,6 +133,8 @@ def test_what_a_person_did_is_marked_apart_from_limits():
 
 
 def test_an_axis_may_say_its_levels_shorter_than_the_table():
-    made = drawn(Series("x", [(0, 1.0)]), value="{:.4f}".format, level="{:g}".format)
+    made = drawn(
+        Series("x", [(0, 1.0)]), value="{:.4f}".format, axis=lambda ats: [f"{at:g}" for at in ats]
+    )
     assert [tick.label for tick in made.down] == ["0", "1"]
     assert made.rows == [["0 s", "1.0000"]]

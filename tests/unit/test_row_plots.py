@@ -8,7 +8,13 @@ KINDS = (("read", "Read from cache"), ("input", "Input"))
 
 
 def drawn(*spreads):
-    return whiskers("p", "A sentence.", spreads, value="${:.4f}".format, tick="${:g}".format)
+    return whiskers(
+        "p",
+        "A sentence.",
+        spreads,
+        value="${:.4f}".format,
+        axis=lambda ats: [f"${at:g}" for at in ats],
+    )
 
 
 def spread(low, mid, high, label="x", **fields):
