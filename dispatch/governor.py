@@ -21,7 +21,7 @@ from batchboard.models.prices import Applied, applied, why_not
 from batchboard.money import dollars, share_out, units
 from batchboard.pricing import Rates
 from batchboard.states import BatchState, Block, ItemState, Wait
-from dispatch import conversations
+from dispatch import conversations, outage
 from dispatch.buckets import WAITS, Need
 from dispatch.calls import Call, Part
 from dispatch.contender import Contender, contenders
@@ -189,7 +189,8 @@ class _Round:
     def _within_limits(self, contender: Contender, items: Sequence[Queued]) -> bool:
         buckets = self.made.buckets(contender.work.model)
         if buckets.paused_for:
-            contender.waits, contender.waits_until = Wait.PROVIDER_PAUSE, buckets.row.paused_until
+            contender.waits = outage.wait_for(buckets)
+            contender.waits_until = buckets.row.paused_until
             self.result.retry_after(buckets.paused_for)
             return False
         if not self._may_cost(contender):
@@ -207,6 +208,7 @@ class _Round:
             return False
         call.number = self.made.number()
         buckets.take(need)
+        outage.asked(buckets)
         self._take(contender, call)
         return True
 

@@ -37,9 +37,14 @@ HELP = {
     Block.CEILING: "Raise the ceiling of the installation, then resume.",
     Block.FIRST_LOOK: "Look at what came back, then resume or cancel.",
     Block.DEADLINE: "Resume starts its time anew.",
-    Block.KEY_REFUSED: "Set a key that may use the model, then resume.",
+    Block.KEY_REFUSED: "Start with an ANTHROPIC_API_KEY that may use the model, then resume.",
     Block.UNPRICED: "Have an administrator enter its price on the limits page.",
     Block.SPEND_CAP: "Raise the limit with the provider, then resume.",
+}
+SILENT = {
+    Wait.OVERLOADED: "The provider is overloaded (529)",
+    Wait.SERVER_FAILS: "The provider fails (5xx)",
+    Wait.UNREACHABLE: "The provider cannot be reached",
 }
 WAITS = {
     Wait.SLOT: "Waits for a free slot",
@@ -67,7 +72,8 @@ def reason(
     """Why `batch` does not move, or None where it does or has ended. `submitted` says where its
     message batches stand."""
     if batch.state in OPEN_BATCH | {BatchState.PAUSED} and batch.blocked:
-        return Reason("person", "alert", f"Blocked: {BLOCKED.get(Block(batch.blocked), '')}")
+        words = f"Blocked: {BLOCKED.get(Block(batch.blocked), '')}"
+        return Reason("person", "alert", words, since=batch.blocked_at)
     if batch.state == BatchState.PAUSED:
         return _paused(batch, paused_at)
     if batch.state in OPEN_BATCH:
@@ -91,6 +97,9 @@ def _waiting(batch: Batch, now: datetime, workers: int) -> Reason | None:
     if batch.waits_for == Wait.PROVIDER_PAUSE:
         said = "Rate limited (429): resumes in" if until else "Rate limited (429): resumes now"
         return Reason("hold", "pause", said, until=until)
+    if batch.waits_for in SILENT:
+        said = f"{SILENT[Wait(batch.waits_for)]}: asked again"
+        return Reason("hold", "alert", f"{said} in" if until else f"{said} now", until=until)
     if batch.waits_for == Wait.BACKOFF:
         said = "Waits before a retry: goes on in" if until else "Waits before a retry"
         return Reason("hold", "clock", said, until=until)
