@@ -1,4 +1,4 @@
-"""The form of a new batch while it is filled in: it sends what is typed, and only a button starts."""
+"""The form of a new batch while it is filled in: what is typed is kept, only a button starts."""
 
 from collections.abc import Callable
 
