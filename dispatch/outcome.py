@@ -70,6 +70,7 @@ ROUTES: Mapping[Outcome, Route] = {
     **dict.fromkeys(
         sorted(TRANSIENT),
         Route(Action.RETRY, "Tried twice more, after a growing delay.", times=2, share=TRANSIENT),
+        # Where the provider answers nobody, `outage` lets the item wait and counts no try.
     ),
     Outcome.CONTRACT: Route(
         Action.AGAIN, "Regenerated once.", times=1, share=frozenset({Outcome.CONTRACT})

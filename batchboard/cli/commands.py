@@ -9,6 +9,7 @@ from typing import Any
 from django.core.management.base import CommandError
 from rich.console import Console
 from rich.table import Table
+from rich.text import Text
 
 from batchboard import export as exporting
 from batchboard import intake
@@ -70,7 +71,7 @@ def run(options: Options) -> int:
              f"{batch.public_id} {batch.state}: {batch.name}, {batch.total:,} items")  # fmt: skip
         return DONE
     if not options["json"]:
-        messages.print(f"{batch.public_id}: {batch.name}")
+        messages.print(printable(f"{batch.public_id}: {batch.name}"), markup=False)
     status = watch(batch, messages, quiet=bool(options["json"]))
     _say(options, summary(batch), _outcome(batch))
     return status
@@ -87,7 +88,7 @@ def list_(options: Options) -> int:
         table.add_row(
             batch.public_id,
             f"{batch.state} (blocked: {batch.blocked})" if batch.blocked else batch.state,
-            batch.name,
+            Text(printable(batch.name)),
             f"{batch.ended:,} of {batch.total:,}",
             str(batch.dead or ""),
             f"${batch.cost:.4f}",
