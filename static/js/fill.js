@@ -47,8 +47,9 @@
   // htmx sends a form to the address of the button that was pressed in it last, also when it sends
   // for what was typed: the press that was refused would be made good by the next letter.
   document.addEventListener("htmx:configRequest", ({ detail }) => {
-    if (!["input", "change"].includes(detail.triggeringEvent?.type) || !detail.elt.matches("form")) return;
-    detail.path = detail.elt.getAttribute("hx-post");
+    const address = detail.elt.getAttribute("hx-post");
+    if (!address || !["input", "change"].includes(detail.triggeringEvent?.type) || !detail.elt.matches("form")) return;
+    detail.path = address;
     for (const button of detail.elt.querySelectorAll("button[formaction][name]")) delete detail.parameters[button.name];
   });
 

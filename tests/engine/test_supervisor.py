@@ -82,6 +82,20 @@ def test_a_call_worker_that_takes_no_message_is_found(found, clock):
     assert found() == [("calls1", "it took no message for 30 s")]
 
 
+def test_one_that_was_ended_in_vain_gets_twice_as_long(found, clock, children):
+    clock.advance(STUCK_SECONDS + 1)
+    Limits.objects.update(pumped_at=clock.now)
+    calls = next(child for child in children if child.name == "calls1")
+    for age, is_found in [(31, True), (31, False), (61, True), (61, False), (121, True)]:
+        calls.age = age
+        assert bool(found()) == is_found
+    Worker.objects.update(consumed_at=clock.now)
+    assert found() == []
+    Worker.objects.update(consumed_at=clock.now - timedelta(seconds=STUCK_SECONDS + 1))
+    calls.age = 31
+    assert [name for name, _ in found()] == ["calls1"]
+
+
 def test_where_nothing_asks_for_work_the_files_worker_is_not_to_blame(found, clock):
     clock.advance(STUCK_SECONDS + 1)
     assert [name for name, _ in found()] == ["control", "beat"]
