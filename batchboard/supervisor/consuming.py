@@ -93,7 +93,7 @@ class Watch:
     def _had_its_time(self, child: Child, seconds: float) -> bool:
         """Whether a child lived long enough to have begun. One that was ended for this gets twice
         as long: on a machine with too much to do none would ever come so far."""
-        return child.age > seconds * 2 ** min(self._ended[child.name], MOST_DOUBLINGS)
+        return child.age > seconds * (1 << min(self._ended[child.name], MOST_DOUBLINGS))
 
     def _work(self, children: Iterable[Child]) -> None:
         for child in children:

@@ -43,9 +43,9 @@ HELP = {
     Block.SPEND_CAP: "Raise the limit with the provider, then resume.",
 }
 SILENT = {
-    Wait.OVERLOADED: "The provider is overloaded (529)",
-    Wait.SERVER_FAILS: "The provider fails (5xx)",
-    Wait.UNREACHABLE: "The provider cannot be reached",
+    Wait.OVERLOADED: "Provider overloaded (529)",
+    Wait.SERVER_FAILS: "Provider fails (5xx)",
+    Wait.UNREACHABLE: "Provider out of reach",
 }
 TIMED = {
     Wait.PROVIDER_PAUSE: (

@@ -165,11 +165,11 @@ def test_an_outage_says_what_the_provider_does_on_the_card_and_over_the_board(
         unanswered_since=timezone.now() - timedelta(minutes=3), paused_until=until,
     )  # fmt: skip
     text = page.get("/").content.decode()
-    assert "The provider is overloaded (529): asked again in" in text
-    assert "The provider is overloaded (529): haiku-4.5 answers no call, first noticed" in text
+    assert "Provider overloaded (529): asked again in" in text
+    assert "Provider overloaded (529): haiku-4.5 answers no call, first noticed" in text
     assert "s left" not in columns(page)["running"][1].split("asked again")[0]
     text = page.get("/limits/").content.decode()
-    assert "The provider is overloaded (529). Holds up 1 batch, 3 items." in text
+    assert "Provider overloaded (529). Holds up 1 batch, 3 items." in text
 
 
 def test_a_last_item_that_hangs_is_waited_for_in_words(page: Client, make_batch: MakeBatch) -> None:
