@@ -182,8 +182,9 @@ def _last_items(
         return {}
     sent = Attempt.objects.live().filter(pk__gte=limits.oldest_live, batch__in=ending)
     found: dict[int, list[datetime]] = defaultdict(list)
-    for batch, at in sent.filter(started_at__isnull=False).values_list("batch_id", "started_at"):
-        found[batch].append(at)
+    for batch, at in sent.values_list("batch_id", "started_at"):
+        if at is not None:
+            found[batch].append(at)
     return {pk: last_items(ending[pk], len(ats), min(ats)) for pk, ats in found.items()}
 
 
