@@ -20,6 +20,7 @@ from batchboard.export import harmless
 from batchboard.models import Batch, Limits, suggested_deadline
 from batchboard.summary import number, stamp, summary
 from batchboard.task_definition import TaskDefinition
+from batchboard.task_file import TaskFileError
 from dispatch import asked_schema
 
 Options = dict[str, Any]
@@ -226,7 +227,15 @@ def ledger(options: Options) -> int:
 
 def _task_type(options: Options) -> TaskDefinition:
     content = Path(options["task_type"]).read_bytes()
-    return intake.read_task_file(content, unpriced=options["unpriced"])
+    try:
+        return intake.read_task_file(content, unpriced=options["unpriced"])
+    except TaskFileError as error:
+        if error.field == "model" and "is unknown" in error.message:
+            error.message += (
+                " If it is right, an administrator can enter its price on the limits page, and"
+                " --unpriced runs it without one."
+            )
+        raise
 
 
 def printable(text: str) -> str:
