@@ -12,7 +12,7 @@ env = environ.Env()
 
 # Where things are
 DATA_DIR = data_dir(BASE_DIR)
-# Prompts, answers and the signing key lie there: of the machine's people, its owner alone reads them.
+# Prompts, answers and the signing key lie there: for nobody but its owner to read.
 DATA_DIR.mkdir(mode=0o700, parents=True, exist_ok=True)
 RUNNING = Running.load(DATA_DIR)
 
