@@ -13,18 +13,18 @@ from rich.text import Text
 
 from batchboard import export as exporting
 from batchboard import intake
+from batchboard.cli.answering import Options
 from batchboard.cli.options import run_options
 from batchboard.cli.refusals import BAD_INPUT, DONE
+from batchboard.cli.saying import messages, printable, say, say_json
 from batchboard.cli.watching import warn_without_worker, watch
 from batchboard.export import harmless
 from batchboard.models import Batch, Limits, suggested_deadline
+from batchboard.models.attempt import TOKENS
 from batchboard.summary import number, stamp, summary
 from batchboard.task_definition import TaskDefinition
 from batchboard.task_file import TaskFileError
 from dispatch import asked_schema
-
-Options = dict[str, Any]
-messages = Console(stderr=True, highlight=False, soft_wrap=True)
 
 
 def estimate(options: Options) -> int:
@@ -47,7 +47,7 @@ def estimate(options: Options) -> int:
     }
     _warn_of_contract(definition)
     if options["json"]:
-        _line(result)
+        say_json(result)
         return DONE
     console = Console(highlight=False)
     if found.expected is None or found.worst is None:
@@ -68,13 +68,13 @@ def run(options: Options) -> int:
     batch.start()
     warn_without_worker(messages)
     if not options["wait"]:
-        _say(options, {"id": batch.public_id, "state": batch.state, "items": batch.total},
+        say(options, {"id": batch.public_id, "state": batch.state, "items": batch.total},
              f"{batch.public_id} {batch.state}: {batch.name}, {batch.total:,} items")  # fmt: skip
         return DONE
     if not options["json"]:
         messages.print(printable(f"{batch.public_id}: {batch.name}"), markup=False)
     status = watch(batch, messages, quiet=bool(options["json"]))
-    _say(options, summary(batch), _outcome(batch))
+    say(options, summary(batch), _outcome(batch))
     return status
 
 
@@ -82,7 +82,7 @@ def list_(options: Options) -> int:
     limits = Limits.objects.current()
     batches = Batch.objects.arrived().select_related("version__task_type").order_by("-id")
     if options["json"]:
-        print(json.dumps([summary(batch, limits) for batch in batches]))
+        say_json([summary(batch, limits) for batch in batches])
         return DONE
     table = Table("id", "state", "name", "done", "dead", "cost", box=None, pad_edge=False)
     for batch in batches:
@@ -101,7 +101,7 @@ def list_(options: Options) -> int:
 def show(options: Options) -> int:
     batch = _find(options)
     if options["json"]:
-        _line(summary(batch))
+        say_json(summary(batch))
         return DONE
     console = Console(highlight=False)
     console.print(_outcome(batch))
@@ -120,7 +120,7 @@ def clone(options: Options) -> int:
         made.start()
         warn_without_worker(messages)
     said = f"{made.public_id} {made.state}: {made.name}, {made.total:,} items of {batch.public_id}"
-    _say(options, summary(made) | {"clone_of": batch.public_id}, said)
+    say(options, summary(made) | {"clone_of": batch.public_id}, said)
     return DONE
 
 
@@ -139,7 +139,7 @@ def cancel(options: Options) -> int:
 def retry(options: Options) -> int:
     batch = _find(options)
     count = batch.retry(options["item"] or None)
-    _say(options, summary(batch), f"{count} items of {batch.public_id} are sent again.")
+    say(options, summary(batch), f"{count} items of {batch.public_id} are sent again.")
     return DONE
 
 
@@ -147,7 +147,7 @@ def review(options: Options) -> int:
     batch = _find(options)
     drawn = list(batch.sample())
     if options["json"]:
-        print(json.dumps(drawn))
+        say_json(drawn)
         return DONE
     console = Console(highlight=False, markup=False)
     console.print(f"{batch.name}: {len(drawn)} results drawn from {batch.succeeded}")
@@ -170,7 +170,7 @@ def judge(options: Options) -> int:
     batch = _find(options)
     batch.judge(options["key"], options["verdict"], options["note"])
     found = batch.open_review
-    _say(options, {"id": batch.public_id, "judged": found.judged, "bad": found.bad},
+    say(options, {"id": batch.public_id, "judged": found.judged, "bad": found.bad},
          f"{found.judged} of {found.sampled.count()} judged, {found.bad} bad")  # fmt: skip
     return DONE
 
@@ -183,7 +183,7 @@ def reject(options: Options) -> int:
     batch = _find(options)
     again = intake.reject(batch, options["reason"], rerun=options["rerun"])
     result = summary(batch) | {"rerun": again.public_id if again else None}
-    _say(options, result, f"{batch.public_id} {batch.state}"
+    say(options, result, f"{batch.public_id} {batch.state}"
          + (f"; sent again as {again.public_id}" if again else ""))  # fmt: skip
     return DONE
 
@@ -205,9 +205,8 @@ def export(options: Options) -> int:
 
 
 LEDGER = (
-    "item", "attempt", "model", "mode", "outcome", "status", "request_id", "input_tokens",
-    "output_tokens", "cache_write_5m_tokens", "cache_write_1h_tokens", "cache_read_tokens",
-    "cost_usd", "reserved_usd", "latency_ms", "started_at", "ended_at",
+    "item", "attempt", "model", "mode", "outcome", "status", "request_id", *TOKENS, "cost_usd",
+    "reserved_usd", "latency_ms", "started_at", "ended_at",
 )  # fmt: skip
 
 
@@ -218,9 +217,8 @@ def ledger(options: Options) -> int:
     for a in batch.attempts.select_related("item").order_by("id").iterator(chunk_size=2_000):
         writer.writerow(
             [harmless(a.item.key), a.pk, a.model, a.mode, a.outcome, a.status, a.request_id,
-             a.input_tokens, a.output_tokens, a.cache_write_5m_tokens, a.cache_write_1h_tokens,
-             a.cache_read_tokens, a.cost, a.reserved, a.latency_ms, stamp(a.started_at),
-             stamp(a.ended_at)]
+             *(getattr(a, name) for name in TOKENS), a.cost, a.reserved, a.latency_ms,
+             stamp(a.started_at), stamp(a.ended_at)]
         )  # fmt: skip
     return DONE
 
@@ -238,34 +236,15 @@ def _task_type(options: Options) -> TaskDefinition:
         raise
 
 
-def printable(text: str) -> str:
-    """Untrusted text for a terminal: of control characters only line breaks and tabs are sent."""
-    return "".join(
-        character if character in "\n\t" or character.isprintable() else f"\\x{ord(character):02x}"
-        for character in text
-    )
-
-
 def _act(options: Options, verb: Any) -> int:
     batch = _find(options)
     verb(batch)
-    _say(options, summary(batch), _outcome(batch))
+    say(options, summary(batch), _outcome(batch))
     return DONE
 
 
 def _find(options: Options) -> Batch:
     return Batch.objects.select_related("version__task_type").get(public_id=options["id"])
-
-
-def _say(options: Options, result: dict[str, Any], sentence: str) -> None:
-    if options["json"]:
-        _line(result)
-    else:
-        Console(highlight=False, soft_wrap=True).print(sentence, markup=False)
-
-
-def _line(result: dict[str, Any]) -> None:
-    print(json.dumps(result), flush=True)
 
 
 def _outcome(batch: Batch) -> str:

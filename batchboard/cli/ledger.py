@@ -9,7 +9,7 @@ from rich.console import Console
 from rich.table import Table
 
 from batchboard import ledger
-from batchboard.cli.commands import printable
+from batchboard.cli.saying import printable
 from batchboard.ledger import By, Chosen, Group, Sums, Total
 from batchboard.ledger_export import ledger_csv
 from batchboard.summary import number

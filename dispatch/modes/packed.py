@@ -12,6 +12,7 @@ from hashlib import sha256
 from typing import Any
 
 from batchboard import strict_json, template
+from batchboard.call_shapes import LONGEST_ESCAPE
 from dispatch.calls import Call, PartReply, Reply
 from dispatch.modes.cached import Cached
 from dispatch.modes.queued import Queued
@@ -25,9 +26,6 @@ MOST_BYTES = 200_000
 MOST_OUTPUT_TOKENS = 64_000
 ID_TOKENS = 40
 """What the answer spends on an item's id and the JSON around it."""
-
-LONGEST_ESCAPE = 5
-"""Bytes that one byte becomes at the most when it is escaped."""
 
 ELEMENT_BYTES = 50
 ALONE = frozenset(

@@ -9,7 +9,13 @@ from batchboard import filing, leasing, rows
 from batchboard.models import Limits, QueueSign, Upload, Worker
 from batchboard.models.queue_sign import FILES
 from batchboard.supervisor import consuming
-from batchboard.supervisor.consuming import CHECK_SECONDS, FILES_STUCK_SECONDS, STUCK_SECONDS, Watch
+from batchboard.supervisor.consuming import (
+    CHECK_SECONDS,
+    FILES_STUCK_SECONDS,
+    START_SECONDS,
+    STUCK_SECONDS,
+    Watch,
+)
 from dispatch import forecast
 
 pytestmark = pytest.mark.django_db
@@ -94,6 +100,14 @@ def test_one_that_was_ended_in_vain_gets_twice_as_long(found, clock, children):
     Worker.objects.update(consumed_at=clock.now - timedelta(seconds=STUCK_SECONDS + 1))
     calls.age = 31
     assert [name for name, _ in found()] == ["calls1"]
+
+
+@pytest.mark.parametrize(("age", "is_found"), [(START_SECONDS, False), (START_SECONDS + 1, True)])
+def test_a_call_worker_that_still_begins_is_given_time(found, children, age, is_found):
+    Worker.objects.all().delete()
+    for child in children:
+        child.age = age
+    assert ("calls1" in [name for name, _ in found()]) is is_found
 
 
 def test_where_nothing_asks_for_work_the_files_worker_is_not_to_blame(found, clock):
