@@ -12,7 +12,8 @@ env = environ.Env()
 
 # Where things are
 DATA_DIR = data_dir(BASE_DIR)
-DATA_DIR.mkdir(parents=True, exist_ok=True)
+# Prompts, answers and the signing key lie there: for nobody but its owner to read.
+DATA_DIR.mkdir(mode=0o700, parents=True, exist_ok=True)
 RUNNING = Running.load(DATA_DIR)
 
 # The provider

@@ -45,6 +45,8 @@ class KeyConverter(StringConverter):
 
 register_converter(KeyConverter, "key")
 
+handler500 = "batchboard.views.broken.broken"
+
 urlpatterns = [
     path("", board.board, name="board"),
     path("board/columns", board.board_columns, name="board-columns"),

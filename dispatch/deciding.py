@@ -44,11 +44,13 @@ class Deciding:
             rows.execute(
                 "UPDATE batchboard_modellimit SET told_by = %s, told_rpm = %s, told_itpm = %s,"
                 " told_otpm = %s, requests = %s, input_tokens = %s, output_tokens = %s,"
-                " generated = %s, level_at = %s, paused_until = %s, episode_at = %s"
+                " generated = %s, level_at = %s, paused_until = %s, episode_at = %s,"
+                " unanswered = %s, unanswered_since = %s, unanswered_as = %s, in_outage = %s"
                 " WHERE model = %s",
                 [row.told_by, row.told_rpm, row.told_itpm, row.told_otpm, row.requests,
                  row.input_tokens, row.output_tokens, row.generated, row.level_at,
-                 row.paused_until, row.episode_at, row.model],
+                 row.paused_until, row.episode_at, row.unanswered, row.unanswered_since,
+                 row.unanswered_as, row.in_outage, row.model],
             )  # fmt: skip
 
 

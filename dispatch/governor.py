@@ -18,7 +18,7 @@ from batchboard.models import Batch, Limits
 from batchboard.money import share_out
 from batchboard.pricing import Rates
 from batchboard.states import BatchState, Wait
-from dispatch import admitted
+from dispatch import admitted, outage
 from dispatch.buckets import WAITS, Need
 from dispatch.calls import Call, Part
 from dispatch.contender import Contender, contenders
@@ -175,7 +175,8 @@ class _Round:
     def _within_limits(self, contender: Contender, items: Sequence[Queued]) -> bool:
         buckets = self.made.buckets(contender.work.model)
         if buckets.paused_for:
-            contender.waits, contender.waits_until = Wait.PROVIDER_PAUSE, buckets.row.paused_until
+            contender.waits = outage.wait_for(buckets)
+            contender.waits_until = buckets.row.paused_until
             self.result.retry_after(buckets.paused_for)
             return False
         if not self.purse.may_cost(contender):
@@ -193,6 +194,7 @@ class _Round:
             return False
         call.number = self.made.number()
         buckets.take(need)
+        outage.asked(buckets)
         self._take(contender, call)
         return True
 

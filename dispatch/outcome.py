@@ -69,7 +69,13 @@ ROUTES: Mapping[Outcome, Route] = {
     ),
     **dict.fromkeys(
         sorted(TRANSIENT),
-        Route(Action.RETRY, "Tried twice more, after a growing delay.", times=2, share=TRANSIENT),
+        Route(
+            Action.RETRY,
+            "Tried twice more, after a growing delay. While the provider answers nobody, no try is"
+            " lost.",
+            times=2,
+            share=TRANSIENT,
+        ),
     ),
     Outcome.CONTRACT: Route(
         Action.AGAIN, "Regenerated once.", times=1, share=frozenset({Outcome.CONTRACT})

@@ -21,14 +21,14 @@ from batchboard.models.attempt import TOKENS
 from batchboard.models.limits import month_of
 from batchboard.money import dollars
 from batchboard.states import UNFINISHED_BATCH, Block, ItemState
-from dispatch import adaptive, conversations, governor
+from dispatch import adaptive, conversations, governor, outage
 from dispatch.buckets import Need
 from dispatch.calls import Began, Finished
 from dispatch.deciding import Deciding, deciding
 from dispatch.ended import Ended, calls_among, ended_parts, storable
 from dispatch.learning import learn, warm
 from dispatch.live import count_live
-from dispatch.outcome import Action, Outcome, decide
+from dispatch.outcome import Action, Decision, Outcome, decide
 from dispatch.provider_identity import provider_now
 
 log = logging.getLogger("dispatch.attempt")
@@ -109,6 +109,7 @@ def record(worker: int, events: Sequence[Finished | Began], *, admits: bool) -> 
         ended = _end_attempts(parts, "t.worker_id = %s", worker, made.now)
         live = count_live(made.limits)
         if ended:
+            _count_unanswered(calls_among(ended), made)
             touched = _settle(ended, made)
             _settle_limits(calls_among(ended), made, live.slots)
         admission = governor.Admission()
@@ -172,7 +173,7 @@ def _end_attempts(parts: list[Ended], whose: str, holder: int, now: datetime) ->
 
 def _settle(ended: list[Ended], made: Deciding) -> Touched:
     """Everything that follows from attempts that ended; returns the batches that they changed."""
-    _route(ended)
+    _route(ended, made)
     _store_answers(ended)
     _move_items(ended, made.now)
     changed = _count(ended, made.now)
@@ -183,7 +184,13 @@ def _settle(ended: list[Ended], made: Deciding) -> Touched:
     return changed
 
 
-def _route(ended: list[Ended]) -> None:
+def _count_unanswered(finished: list[Finished], made: Deciding) -> None:
+    """Notice outages, before anything is decided of the items that met one."""
+    for model, calls in _by_model(finished).items():
+        outage.count(made.buckets(model), calls)
+
+
+def _route(ended: list[Ended], made: Deciding) -> None:
     """Decide where each item goes; only failures need to know what was before."""
     failed = [part for part in ended if part.reply.outcome is not Outcome.OK]
     earlier: dict[int, Counter[str]] = defaultdict(Counter)
@@ -204,6 +211,8 @@ def _route(ended: list[Ended]) -> None:
             seconds = part.finished.reply.retry_after
             delay = adaptive.PAUSE_SECONDS if seconds is None else seconds
             decision = replace(decision, delay=delay)
+        elif outage.spares(made, part.finished.call.model, part.reply.outcome):
+            decision = Decision(Action.WAIT)
         part.decision = decision
 
 
@@ -266,10 +275,7 @@ def _count(ended: list[Ended], now: datetime) -> Touched:
 
 def _settle_limits(finished: list[Finished], made: Deciding, in_flight: int) -> None:
     """Correct the token buckets by what was really used, and answer to rate limits."""
-    by_model: dict[str, list[Finished]] = defaultdict(list)
-    for one in finished:
-        by_model[one.call.model].append(one)
-    for model, calls in by_model.items():
+    for model, calls in _by_model(finished).items():
         buckets = made.buckets(model)
         for one in calls:
             usage = one.reply.usage
@@ -282,6 +288,13 @@ def _settle_limits(finished: list[Finished], made: Deciding, in_flight: int) -> 
                 buckets.generated(usage.output)
             buckets.learn(one.reply.told, provider_now())
         adaptive.answer(made.limits, buckets, calls, in_flight + len(finished))
+
+
+def _by_model(finished: list[Finished]) -> dict[str, list[Finished]]:
+    found: dict[str, list[Finished]] = defaultdict(list)
+    for one in finished:
+        found[one.call.model].append(one)
+    return found
 
 
 def _converse(ended: list[Ended], now: datetime) -> None:
@@ -312,5 +325,5 @@ def _log(part: Ended) -> None:
         part.reply.outcome.value, part.decision.action.value, reply.status,
         reply.request_id or None, part.latency_ms, usage and usage.input, usage and usage.output,
         usage and usage.cache_write, usage and usage.cache_read,
-        None if part.cost is None else dollars(part.cost), part.reply.problem[:120],
+        None if part.cost is None else f"{dollars(part.cost):f}", part.reply.problem[:120],
     )  # fmt: skip

@@ -9,6 +9,7 @@ from typing import Any
 from django.core.management.base import CommandError
 from rich.console import Console
 from rich.table import Table
+from rich.text import Text
 
 from batchboard import export as exporting
 from batchboard import intake
@@ -22,6 +23,7 @@ from batchboard.models import Batch, Limits, Mode, suggested_deadline
 from batchboard.models.attempt import TOKENS
 from batchboard.summary import number, stamp, summary
 from batchboard.task_definition import TaskDefinition
+from batchboard.task_file import TaskFileError
 from dispatch import asked_schema
 
 
@@ -69,7 +71,7 @@ def run(options: Options) -> int:
              f"{batch.public_id} {batch.state}: {batch.name}, {batch.total:,} items")  # fmt: skip
         return DONE
     if not options["json"]:
-        messages.print(f"{batch.public_id}: {batch.name}")
+        messages.print(printable(f"{batch.public_id}: {batch.name}"), markup=False)
     status = watch(batch, messages, quiet=bool(options["json"]))
     say(options, summary(batch), _outcome(batch))
     return status
@@ -86,7 +88,7 @@ def list_(options: Options) -> int:
         table.add_row(
             batch.public_id,
             f"{batch.state} (blocked: {batch.blocked})" if batch.blocked else batch.state,
-            batch.name,
+            Text(printable(batch.name)),
             f"{batch.ended:,} of {batch.total:,}",
             str(batch.dead or ""),
             f"${batch.cost:.4f}",
@@ -222,7 +224,15 @@ def ledger(options: Options) -> int:
 
 def _task_type(options: Options) -> TaskDefinition:
     content = Path(options["task_type"]).read_bytes()
-    return intake.read_task_file(content, unpriced=options["unpriced"])
+    try:
+        return intake.read_task_file(content, unpriced=options["unpriced"])
+    except TaskFileError as error:
+        if error.field == "model" and "is unknown" in error.message:
+            error.message += (
+                " If it is right, an administrator can enter its price on the limits page, and"
+                " --unpriced runs it without one."
+            )
+        raise
 
 
 def _act(options: Options, verb: Any) -> int:

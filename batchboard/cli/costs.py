@@ -8,6 +8,7 @@ from typing import Any
 
 from django.core.management.base import CommandError
 from rich.console import Console
+from rich.measure import Measurement
 from rich.table import Table
 from rich.text import Text
 
@@ -21,7 +22,15 @@ from batchboard.money import dollars
 from batchboard.summary import number
 
 UNKNOWN = "–"
+NAMED = 8
+"""Of task types, where none is meant by a name."""
+
 KEYS = "mode, version, since, until"
+_COLUMNS = (
+    "arm", "cost per task", "against before", "passed", "failed", "from cache", "per hour",
+    "verdict",
+)  # fmt: skip
+_WIDEST = 1_000
 STYLES = {"ok": "green", "dead": "red", "person": "magenta", "wait": "bold"}
 
 
@@ -69,7 +78,11 @@ def show(arms: list[ArmData], *, paired: bool | Pairing, as_json: bool) -> None:
 
 def print_comparison(console: Console, comparison: Comparison) -> None:
     """The arms, the verdict in words, what to do next."""
-    console.print(_table(comparison))
+    table = _table(comparison)
+    wide = console.options.update(width=_WIDEST)
+    if Measurement.get(console, wide, table).maximum > console.width:
+        table = _narrow(comparison)
+    console.print(table)
     console.print()
     console.print(Text(_shown(comparison.headline), style=STYLES[comparison.tone]))
     if comparison.detail:
@@ -110,7 +123,9 @@ def _find(name: str) -> TaskType:
         return found
     names = list(TaskType.objects.values_list("name", flat=True))
     near = get_close_matches(name, names, n=1)
-    hint = f" Did you mean {near[0]!r}?" if near else ""
+    hint = f" There are {', '.join(map(repr, sorted(names)[:NAMED]))}." if names else ""
+    if near:
+        hint = f" Did you mean {near[0]!r}?"
     if not names:
         hint = " No task type ran yet."
     raise CommandError(_shown(f"There is no task type {name!r}.{hint}"), returncode=BAD_INPUT)
@@ -191,12 +206,23 @@ def _say_nothing(why: str, *, as_json: bool) -> None:
 
 def _table(comparison: Comparison) -> Table:
     table = Table(box=None, pad_edge=False, header_style="dim")
-    table.add_column("arm", no_wrap=True)
-    for name in ("cost per task", "against before", "passed", "failed", "from cache", "per hour"):
+    first, *numbers, last = _COLUMNS
+    table.add_column(first, no_wrap=True)
+    for name in numbers:
         table.add_column(name, justify="right", no_wrap=True)
-    table.add_column("verdict")
+    table.add_column(last)
     for one in (comparison.before, *comparison.arms):
         table.add_row(*(Text(_shown(cell)) for cell in _cells(one)))
+    return table
+
+
+def _narrow(comparison: Comparison) -> Table:
+    """The same below one another, for a terminal in which no table fits."""
+    table = Table.grid(padding=(0, 2))
+    for one in (comparison.before, *comparison.arms):
+        for name, cell in zip(_COLUMNS, _cells(one), strict=True):
+            table.add_row(Text(name, style="dim"), Text(_shown(cell)))
+        table.add_row()
     return table
 
 

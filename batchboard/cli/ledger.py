@@ -19,6 +19,8 @@ def show(options: dict[str, Any]) -> None:
     chosen = Chosen(since=options["since"], until=options["until"])
     if options["csv"]:
         _write(chosen, options["csv"])
+        if options["csv"] != "-" and not options["json"]:
+            print(f"Every attempt written to {options['csv']}")
         return
     by = By(options["by"])
     sums = ledger.sums(chosen, by)
@@ -34,7 +36,8 @@ def show(options: dict[str, Any]) -> None:
 
 def _print(by: By, sums: Sums) -> None:
     numbers = ("attempts", "input", "written", "read", "output", "cost", "unknown", "share")
-    table = Table(str(by), box=None, pad_edge=False)
+    table = Table(box=None, pad_edge=False)
+    table.add_column(str(by), overflow="fold")
     for name in numbers:
         table.add_column(name, justify="right")
     for group in [*sums.groups, Group("", "in all", sums.total)]:

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from django.conf import settings
 from django.core.management.base import CommandError
 from django.db import OperationalError, ProgrammingError
 
@@ -22,7 +23,8 @@ BLOCKED = 5
 
 def bad_input(message: str) -> CommandError:
     if "Nothing was" not in message:
-        message = f"{message.rstrip('.')}. Nothing was created."
+        end = "" if message.endswith("?") else "."
+        message = f"{message.rstrip('.')}{end} Nothing was created."
     return CommandError(message, returncode=BAD_INPUT)
 
 
@@ -53,4 +55,17 @@ def refusals() -> Iterator[None]:
             raise CommandError(
                 "The database is not set up: start `make run`, or run `manage.py migrate`."
             ) from error
-        raise
+        raise CommandError(database_away(error)) from error
+
+
+def database_away(error: Exception) -> str:
+    """What is said where the database cannot be used, and never with its password."""
+    given = settings.DATABASES["default"]
+    where = (
+        given["NAME"] if not given.get("HOST") else f"{given['HOST']}:{given.get('PORT') or 5432}"
+    )
+    why = str(error).strip().splitlines() or ["no reason given"]
+    return (
+        f"The database at {where} cannot be used: {why[0].rstrip('.')}. Is it running, is its disk"
+        " full, is DATABASE_URL right? Nothing was changed."
+    )

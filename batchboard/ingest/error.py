@@ -5,6 +5,7 @@ from difflib import get_close_matches
 
 _SHOWN = 20
 _LONGEST = 60
+BY_SEMICOLONS = "The header is divided by semicolons: save the file with commas."
 
 
 class IngestError(ValueError):
@@ -43,8 +44,13 @@ def missing(clause: str, wanted: str, found: Iterable[str], line: int) -> Ingest
     rest = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
     near = get_close_matches(wanted, names, n=1)
     hint = f"Did you mean {shown(near[0])}?" if near else None
-    if len(names) == 1 and ";" in names[0]:
-        hint = "The header is divided by semicolons: save the file with commas."
+    if by_semicolons(names):
+        hint = BY_SEMICOLONS
     return IngestError(
         f"{clause}. What is there: {some}{rest}.", line=line, column=wanted, hint=hint
     )
+
+
+def by_semicolons(names: list[str]) -> bool:
+    """Whether a header looks like one that a spreadsheet divided by semicolons."""
+    return len(names) == 1 and ";" in names[0]

@@ -1,5 +1,6 @@
 """From a file of any format to rows."""
 
+import re
 from collections.abc import Iterator
 from pathlib import PurePath
 from typing import BinaryIO, NamedTuple
@@ -23,6 +24,7 @@ _FORMATS = {
 }
 _ZIP_MARK = b"PK\x03\x04"
 _GZIP_MARK = b"\x1f\x8b"
+_JSON_LIST = re.compile(rb"\[\s*\{")
 
 
 class Row(NamedTuple):
@@ -78,6 +80,13 @@ def _kind(name: str, head: bytes) -> str:
     text = head.lstrip()
     if text.startswith(b"{"):
         return "jsonl"
+    if _JSON_LIST.match(text):
+        raise IngestError(
+            "The file is one JSON list.",
+            line=1,
+            hint="Write the object of each item on a line of its own, without the brackets and"
+            " commas around them (JSONL).",
+        )
     header = text.splitlines()[0] if text else b""
     return "tsv" if b"\t" in header else "csv"
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator
 
-from batchboard.ingest.error import IngestError, missing, shown
+from batchboard.ingest.error import BY_SEMICOLONS, IngestError, by_semicolons, missing, shown
 from batchboard.ingest.lines import MAX_CELL_BYTES
 from batchboard.ingest.naming import Record, key_column
 from batchboard.strict_json import Value
@@ -90,9 +90,7 @@ def _fit(cells: list[str], names: list[str], wanted: int, row: int, unit: str) -
         raise IngestError(
             f"{unit} {row} has {len(cells)} cells and the header has {len(names)}.",
             line=row,
-            hint="Put double quotes around a cell that holds separators."
-            if unit == "Line"
-            else "Name the column in the header, or clear the cells beside it.",
+            hint=_how_to_fit(names, unit),
         )
     if len(cells) < wanted:
         raise IngestError(
@@ -103,3 +101,11 @@ def _fit(cells: list[str], names: list[str], wanted: int, row: int, unit: str) -
             hint="Add the cells that are missing; they may be empty.",
         )
     cells.extend([""] * (len(names) - len(cells)))
+
+
+def _how_to_fit(names: list[str], unit: str) -> str:
+    if unit != "Line":
+        return "Name the column in the header, or clear the cells beside it."
+    if by_semicolons(names):
+        return BY_SEMICOLONS
+    return "Put double quotes around a cell that holds separators."

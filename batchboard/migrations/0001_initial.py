@@ -189,6 +189,10 @@ class Migration(migrations.Migration):
                 ('level_at', models.DateTimeField(null=True)),
                 ('paused_until', models.DateTimeField(null=True)),
                 ('episode_at', models.DateTimeField(help_text='Calls that began before this tell nothing new of a limit.', null=True)),
+                ('unanswered', models.PositiveIntegerField(default=0, help_text='Calls that came to nothing since the provider last answered one.')),
+                ('unanswered_since', models.DateTimeField(null=True)),
+                ('unanswered_as', models.CharField(blank=True, max_length=20)),
+                ('in_outage', models.BooleanField(default=False)),
             ],
         ),
         migrations.CreateModel(

@@ -230,7 +230,8 @@ class Lifecycle:
             )
             self.refresh_from_db()
             if not won:
-                sources = " or ".join(sorted(move.sources))
+                *others, last = sorted(move.sources)
+                sources = f"{', '.join(others)} or {last}" if others else last
                 raise MoveRefused(
                     f"{self.name} is {self.state}: {verb} is possible only from {sources}."
                 )

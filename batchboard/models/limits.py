@@ -227,6 +227,12 @@ class ModelLimit(models.Model):
     episode_at = models.DateTimeField(
         null=True, help_text="Calls that began before this tell nothing new of a limit."
     )
+    unanswered = models.PositiveIntegerField(
+        default=0, help_text="Calls that came to nothing since the provider last answered one."
+    )
+    unanswered_since = models.DateTimeField(null=True)
+    unanswered_as = models.CharField(max_length=20, blank=True)
+    in_outage = models.BooleanField(default=False)
 
     objects = ModelLimitManager()
 

@@ -204,12 +204,18 @@ class Recurring(RunColumns):
         if sum(bool(getattr(self, name)) for name in SOURCES) != 1:
             raise NotPossible("source", "Say where the items come from: one of the ways.")
         if self.command and self.command not in item_commands.names():
-            raise NotPossible("source", f"No command is named “{self.command}”.")
+            raise NotPossible("source", self._no_command())
         if self.version is not None and self.version.task_type_id != self.task_type_id:
             raise NotPossible("task", "This is a version of another task type.")
         for name, setting in SETTINGS.items():
             if not setting.allowed(getattr(self, name)):
                 raise NotPossible(name, f"This must be {setting.says}.")
+
+    def _no_command(self) -> str:
+        said = f"No command is named “{self.command}”"
+        if names := item_commands.names():
+            return f"{said}. There are {', '.join(names)}."
+        return f"{said}: none is set up, which takes a file named in BATCHBOARD_COMMANDS."
 
     def record(self, verb: str, by: Any, **detail: Any) -> None:
         told = {"recurring": self.public_id, "name": self.name} | detail

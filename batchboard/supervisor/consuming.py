@@ -2,6 +2,7 @@
 a message off its queue again."""
 
 import time
+from collections import Counter
 from collections.abc import Iterable
 from datetime import datetime, timedelta
 
@@ -22,6 +23,7 @@ FILES_STUCK_SECONDS = 120.0
 """A large workbook is opened whole before its first row comes, and says nothing all the while."""
 
 CHECK_SECONDS = 3.0
+MOST_DOUBLINGS = 3
 
 
 class Watch:
@@ -34,6 +36,7 @@ class Watch:
         self._files = [child for child in children if child.name == "files"]
         self._checked = 0.0
         self._broker_since: float | None = None
+        self._ended: Counter[str] = Counter()
 
     def stuck(self) -> list[tuple[Child, str]]:
         """Children that did not consume for too long, while broker and database answered."""
@@ -48,10 +51,12 @@ class Watch:
         if now - self._broker_since < STUCK_SECONDS:
             return []
         try:
-            return self._find()
+            found = self._find()
         except DatabaseError:
             connection.close()
             return []
+        self._ended.update(child.name for child, _ in found)
+        return found
 
     def _find(self) -> list[tuple[Child, str]]:
         now = rows.now()
@@ -63,7 +68,8 @@ class Watch:
             if pumped is not None and pumped < old - timedelta(seconds=STUCK_SECONDS):
                 # A new control worker did not help: another process may hold the database.
                 suspects += self._calls
-            return [(child, why) for child in suspects if child.age > STUCK_SECONDS]
+            return [(child, why) for child in suspects if self._had_its_time(child, STUCK_SECONDS)]
+        self._work(self._control)
         return self._silent_calls(old) + self._silent_files(now)
 
     def _silent_calls(self, old: datetime) -> list[tuple[Child, str]]:
@@ -73,7 +79,9 @@ class Watch:
             if worker is None and child.age <= START_SECONDS:
                 continue
             consumed = worker is not None and worker.consumed_at >= old
-            if child.age > STUCK_SECONDS and not consumed:
+            if consumed:
+                self._work([child])
+            elif self._had_its_time(child, STUCK_SECONDS):
                 found.append((child, f"it took no message for {STUCK_SECONDS:g} s"))
         return found
 
@@ -81,6 +89,18 @@ class Watch:
         """Beat asks for work on files every few seconds, and long work tells how far it is."""
         old = now - timedelta(seconds=FILES_STUCK_SECONDS)
         if QueueSign.objects.filter(pk=FILES, at__gte=old).exists():
+            self._work(self._files)
             return []
         why = f"no work on files went on for {FILES_STUCK_SECONDS:g} s"
-        return [(child, why) for child in self._files if child.age > FILES_STUCK_SECONDS]
+        return [
+            (child, why) for child in self._files if self._had_its_time(child, FILES_STUCK_SECONDS)
+        ]
+
+    def _had_its_time(self, child: Child, seconds: float) -> bool:
+        """Whether a child lived long enough to have begun. One that was ended for this gets twice
+        as long: on a machine with too much to do none would ever come so far."""
+        return child.age > seconds * (1 << min(self._ended[child.name], MOST_DOUBLINGS))
+
+    def _work(self, children: Iterable[Child]) -> None:
+        for child in children:
+            self._ended.pop(child.name, None)

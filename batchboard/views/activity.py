@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal
+from functools import partial
 from typing import Any
 
 from django.db.models import QuerySet
@@ -13,6 +14,7 @@ from batchboard.models import Batch, Event, User
 from batchboard.states import Block
 from batchboard.templatetags.figures import span, usd
 from batchboard.templatetags.marks import model_name
+from batchboard.views import outages
 from batchboard.views.reasons import BLOCKED
 
 ENTRIES_SHOWN = 30
@@ -110,6 +112,8 @@ WORDS: Mapping[str, tuple[Said, str, str]] = {
     "items.cancelled": (_items_cancelled, "cross", "dead"),
     "results.exported": (_exported, "download", "ok"),
     "limits.cut": (_cut, "pause", "hold"),
+    "limits.outage": (partial(outages.words, "limits.outage"), "alert", "hold"),
+    "limits.answered": (partial(outages.words, "limits.answered"), "play", "run"),
     "items.sent_again": (_sent_again, "again", "run"),
     "review.judged": (_judged, "eye", "person"),
     "review.took_back": (
@@ -139,12 +143,12 @@ def events_of(batch: Batch, count: int) -> list[Event]:
 
 
 def cuts_of(batch: Batch) -> QuerySet[Event]:
-    """Cuts of the cap by a 429 on the batch's model while it ran."""
+    """Cuts of the cap by a 429 on the batch's model, and outages of it, while it ran."""
     if batch.started_at is None:
         return Event.objects.none()
     cuts = Event.objects.filter(
         batch=None,
-        verb="limits.cut",
+        verb__in=["limits.cut", *outages.VERBS],
         at__gte=batch.started_at,
         detail__model=batch.version.model,
     )

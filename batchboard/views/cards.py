@@ -1,6 +1,6 @@
 """What a card and a batch page show of batches, read for all of them in a few queries."""
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -14,7 +14,7 @@ from batchboard.models.run_options import group_size
 from batchboard.states import BATCH_MOVES, UNFINISHED_BATCH, BatchState
 from batchboard.views.actions import Action, action
 from batchboard.views.progress import Progress, cells_of, progress
-from batchboard.views.reasons import HELP, Reason, reason
+from batchboard.views.reasons import HELP, SILENT, Reason, last_items, reason
 from batchboard.views.review_progress import ReviewProgress, review_progress
 from batchboard.views.submitted import Submitted, submitted
 
@@ -147,12 +147,15 @@ def cards(
             and b.state in UNFINISHED_BATCH | {BatchState.CANCELLED}
         ]
     )
+    last = _last_items(batches, limits, live)
     found = {}
     for batch in batches:
         running = live.get(batch.pk, 0)
         bar = None if batch.state in WITHOUT_BAR else progress(batch, running, cells.get(batch.pk))
         sent = with_provider.get(batch.pk)
         passed, left = _times(batch, now, sent)
+        if batch.pk in last or batch.waits_for in SILENT:
+            left = None
         found[batch.pk] = Card(
             batch=batch,
             in_flight=running,
@@ -165,6 +168,7 @@ def cards(
                 paused_at=paused.get(batch.pk),
                 review=reviews.get(batch.pk),
                 submitted=sent.reason if sent else None,
+                last=last.get(batch.pk),
             ),
             action=action(batch, reviews.get(batch.pk, ReviewProgress())),
             seconds_left=left,
@@ -173,6 +177,27 @@ def cards(
             back_by=sent.latest if sent else None,
         )
     return found
+
+
+def _last_items(
+    batches: Sequence[Batch], limits: Limits, live: dict[int, int]
+) -> dict[int, Reason]:
+    """Of the batches of which nothing is left but items in calls: since when."""
+    ending = {
+        batch.pk: batch
+        for batch in batches
+        if batch.state == BatchState.RUNNING
+        and batch.mode != Mode.PROVIDER_BATCH
+        and 0 < batch.total - batch.ended <= live.get(batch.pk, 0)
+    }
+    if not ending:
+        return {}
+    sent = Attempt.objects.live().filter(pk__gte=limits.oldest_live, batch__in=ending)
+    found: dict[int, list[datetime]] = defaultdict(list)
+    for batch, at in sent.values_list("batch_id", "started_at"):
+        if at is not None:
+            found[batch].append(at)
+    return {pk: last_items(ending[pk], len(ats), min(ats)) for pk, ats in found.items()}
 
 
 def _at_most(batch: Batch, limits: Limits) -> int:

@@ -11,6 +11,7 @@ from django.db.models import Sum
 from batchboard import rows
 from batchboard.models import Attempt, Limits, ModelLimit, Submission, Worker
 from batchboard.models.limit_settings import RATES
+from batchboard.views import outages
 from batchboard.views.limits_use import used_last_minute
 from dispatch import pump
 
@@ -49,6 +50,15 @@ class Rate:
 
 
 @dataclass(frozen=True)
+class Outage:
+    """A model of which the provider answers no call."""
+
+    model: str
+    words: str
+    since: datetime | None
+
+
+@dataclass(frozen=True)
 class LimitsBar:
     """In flight, rates, money and workers, each as used / allowed. Shares are percentages of a
     meter."""
@@ -62,6 +72,7 @@ class LimitsBar:
     reserved: Decimal
     workers: int
     heard_at: datetime | None
+    outages: Sequence[Outage] = ()
 
     @property
     def slots(self) -> list[str]:
@@ -105,7 +116,8 @@ def limits_bar(limits: Limits, workers: Sequence[Worker], now: datetime) -> Limi
         .aggregate(slots=Sum("slot"), reserved=Sum("reserved"))
     )
     submitted = Submission.objects.open().aggregate(reserved=Sum("reserved"))
-    model, rates = _busiest(limits, now)
+    models = list(ModelLimit.objects.order_by("model"))
+    model, rates = _busiest(limits, models, now)
     return LimitsBar(
         limits=limits,
         in_flight=held["slots"] or 0,
@@ -116,6 +128,11 @@ def limits_bar(limits: Limits, workers: Sequence[Worker], now: datetime) -> Limi
         reserved=(held["reserved"] or Decimal(0)) + (submitted["reserved"] or Decimal(0)),
         workers=len(workers),
         heard_at=max((worker.consumed_at for worker in workers), default=None),
+        outages=[
+            Outage(one.model, outages.why(one.unanswered_as), one.unanswered_since)
+            for one in models
+            if one.in_outage
+        ],
     )
 
 
@@ -126,11 +143,11 @@ def current_bar() -> LimitsBar:
     return limits_bar(limits, pump.alive(now), now)
 
 
-def _busiest(limits: Limits, now: datetime) -> tuple[str, list[Rate]]:
+def _busiest(limits: Limits, models: Sequence[ModelLimit], now: datetime) -> tuple[str, list[Rate]]:
     """The model that is nearest to a limit, to the one that binds where one does; what every model
     may use where nothing was sent."""
     used = used_last_minute(limits, now)
-    known = {one.model: one for one in ModelLimit.objects.all()}
+    known = {one.model: one for one in models}
     found = {
         model: _rates(known.get(model) or ModelLimit(model=model), used[model], limits)
         for model in sorted(used) or [""]

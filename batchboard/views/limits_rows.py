@@ -10,11 +10,13 @@ from django.db.models import Count, F, Min, Sum
 from batchboard.models import Attempt, Batch, Limits, ModelLimit, Worker
 from batchboard.models.limit_settings import RATES
 from batchboard.states import OPEN_BATCH
+from batchboard.views import outages
 from batchboard.views.limits_history import NAMES, limited_today
 from batchboard.views.limits_use import used_last_minute
 
 BINDS_FROM = 0.95
 GONE_SHOWN = timedelta(minutes=30)
+RATE_LIMITED = "Rate limited (429)"
 SILENT_AFTER = timedelta(seconds=8)
 
 
@@ -64,6 +66,7 @@ class WorkerRow:
 class PauseRow:
     model: str
     until: datetime
+    why: str
     batches: int
     items: int
 
@@ -133,7 +136,7 @@ def worker_rows(limits: Limits, now: datetime) -> list[WorkerRow]:
 
 
 def pause_rows(models: dict[str, ModelLimit], now: datetime) -> list[PauseRow]:
-    """Models that the provider asked us to leave alone for now, and what that holds up."""
+    """Models that are left alone for now, why, and what that holds up."""
     until = {
         name: row.paused_until
         for name, row in models.items()
@@ -151,6 +154,7 @@ def pause_rows(models: dict[str, ModelLimit], now: datetime) -> list[PauseRow]:
         PauseRow(
             name,
             moment,
+            outages.why(models[name].unanswered_as) if models[name].in_outage else RATE_LIMITED,
             waiting.get(name, {}).get("batches", 0),
             waiting.get(name, {}).get("left", 0),
         )

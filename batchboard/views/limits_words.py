@@ -10,6 +10,7 @@ from django.db.models import Q
 from batchboard.models import Event
 from batchboard.templatetags.figures import share, usd, usd_per_million
 from batchboard.templatetags.marks import model_name
+from batchboard.views import outages
 
 SHOWN = 8
 
@@ -45,8 +46,12 @@ def cap_history() -> list[Entry]:
 
 
 def changes() -> list[Entry]:
-    """What people set, paused and resumed, newest first."""
-    told = Q(verb__in=["limits.changed", "limits.paused", "limits.resumed", "price.entered"])
+    """What people set, paused and resumed, and when the provider was away, newest first."""
+    told = Q(
+        verb__in=[
+            "limits.changed", "limits.paused", "limits.resumed", "price.entered", *outages.VERBS
+        ]
+    )  # fmt: skip
     return [_change(event) for event in _events(told)]
 
 
@@ -81,6 +86,9 @@ def _cap(event: Event) -> Entry:
 
 
 def _change(event: Event) -> Entry:
+    if event.verb in outages.VERBS:
+        words = outages.words(event.verb, event.detail)
+        return Entry(event, model_name(event.detail["model"]), words, "dot", "hold")
     who = event.actor or "The command line"
     if event.verb == "limits.paused":
         return Entry(event, str(who), "paused everything", "pause", "wait")

@@ -1,5 +1,6 @@
 """What a task type can be chosen or made from: stored types, and models with their prices."""
 
+import re
 from dataclasses import dataclass
 from decimal import Decimal
 from functools import lru_cache
@@ -11,6 +12,10 @@ from batchboard import pricing
 from batchboard.models import StoredPrice, TaskVersion
 from batchboard.models.prices import Applied, applied
 from batchboard.pricing import dollars_per_million
+
+_BEFORE_FAMILIES = re.compile(r"claude-(\d|v\d|instant)")
+"""Names that do not begin with haiku, sonnet or the like: the provider serves none of them now. A
+task file may still name one, and a form keeps it."""
 
 
 @dataclass(frozen=True)
@@ -50,6 +55,8 @@ def _listed(day: str) -> list[Model]:
     now = timezone.now()
     found = []
     for name in pricing.known_models():
+        if _BEFORE_FAMILIES.match(name):
+            continue
         rates = pricing.rates(name, now)
         found.append(_model(name, Applied(rates, "") if rates else None))
     return [model for model in found if model]

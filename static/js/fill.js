@@ -44,13 +44,23 @@
     field?.focus();
   });
 
+  // htmx sends a form to the address of the button that was pressed in it last, also when it sends
+  // for what was typed: the press that was refused would be made good by the next letter.
+  document.addEventListener("htmx:configRequest", ({ detail }) => {
+    const address = detail.elt.getAttribute("hx-post");
+    if (!address || !["input", "change"].includes(detail.triggeringEvent?.type) || !detail.elt.matches("form")) return;
+    detail.path = address;
+    for (const button of detail.elt.querySelectorAll("button[formaction][name]")) delete detail.parameters[button.name];
+  });
+
   document.addEventListener("keydown", (event) => {
     if (event.key !== "Enter") return;
     const start = document.getElementById("start");
     if (!start) return;
     if (event.ctrlKey || event.metaKey) {
       event.preventDefault();
-      start.click();
+      if (start.matches('[aria-disabled="true"]')) start.click();
+      else start.form.requestSubmit(start);
     } else if (event.target.matches("#new input")) {
       // Enter in a field would press the form's first button, which discards or starts.
       event.preventDefault();

@@ -43,7 +43,9 @@
     const present = new Map([...parent.children].filter((child) => child.id).map((child) => [child.id, child]));
     let place = parent.firstChild;
     for (const fresh of [...source.childNodes]) {
-      while (place && place.id && !incoming.has(place.id)) place = removed(place);
+      // What is gone leaves the space around it behind: an element is not put before that, it would
+      // be a new one, with nothing of what was typed into the old.
+      while (place && (place.id ? !incoming.has(place.id) : isSpace(place) && !isSpace(fresh))) place = removed(place);
       const same = fresh.id ? present.get(fresh.id) : place && alike(place, fresh) ? place : null;
       if (!same || same.nodeName !== fresh.nodeName) {
         parent.insertBefore(fresh, place);
@@ -55,6 +57,10 @@
       patch(same, fresh, added);
     }
     while (place) place = removed(place);
+  }
+
+  function isSpace(node) {
+    return node.nodeType === TEXT && !node.nodeValue.trim();
   }
 
   function alike(one, other) {

@@ -32,10 +32,17 @@
     bar().value = (event.detail.loaded / event.detail.total) * 100;
   });
 
+  function lost() {
+    document.getElementById("not-sent").hidden = false;
+  }
+
+  for (const kind of ["htmx:sendError", "htmx:responseError", "htmx:timeout"]) form.addEventListener(kind, lost);
+
   form.addEventListener("htmx:afterRequest", (event) => {
     bar().hidden = true;
-    document.getElementById("not-sent").hidden = event.detail.successful;
+    // One that another file replaced was not lost, and leaves that other one alone.
     if (!event.detail.successful) return;
+    document.getElementById("not-sent").hidden = true;
     input().value = "";
     document.getElementById("pasted").value = "";
     document.getElementById("paste").open = false;

@@ -1,6 +1,7 @@
 """`manage.py costs`: what people read, what machines read, and what is refused."""
 
 import json
+import re
 
 import pytest
 from django.core.management import CommandError, call_command
@@ -27,6 +28,11 @@ def both(clock):
     clock.advance(3_600)
     run(draft(12, version=version, mode="cached"), WARM, clock=clock, seconds=1)
     return version.task_type.name
+
+
+@pytest.fixture(autouse=True)
+def wide_terminal(monkeypatch):
+    monkeypatch.setenv("COLUMNS", "200")
 
 
 def said(capsys, *arguments):
@@ -92,6 +98,16 @@ def test_a_further_set_is_held_against_the_first(both, capsys):
     assert "since Nov 21, 2026" in text
 
 
+def test_a_narrow_terminal_shows_every_figure_whole(both, capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
+    narrow = said(capsys, both)
+    assert "…" not in narrow
+    assert re.search(r"^arm +single *$", narrow, re.M)
+    assert re.search(r"^from cache +90 % *$", narrow, re.M)
+    monkeypatch.setenv("COLUMNS", "200")
+    assert re.search(r"^arm +cost per task", said(capsys, both), re.M)
+
+
 def test_machines_get_the_same_figures(both, capsys):
     found = json.loads(said(capsys, both, "--json"))
     assert found["headline"].startswith("Cost per task fell by")
@@ -115,7 +131,7 @@ def test_where_there_is_nothing_to_compare_that_is_said(capsys):
 
 def test_a_task_type_that_is_not_there_is_refused_with_the_nearest_name(both):
     assert f"Did you mean {both!r}?" in refused(both + "x")
-    assert "no task type 'zzz'" in refused("zzz")
+    assert f"no task type 'zzz'. There are {both!r}." in refused("zzz")
 
 
 @pytest.mark.parametrize(

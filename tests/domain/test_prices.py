@@ -3,6 +3,7 @@
 from decimal import Decimal
 
 import pytest
+from django.core.management import CommandError, call_command
 
 from batchboard import intake
 from batchboard.models import Event, PriceNotPossible, RunOptions, StoredPrice
@@ -72,6 +73,16 @@ def test_a_task_file_may_name_a_model_whose_price_was_entered():
     StoredPrice.objects.enter("own-model", OWN)
     assert intake.read_task_file(FILE).model == "own-model"
     assert "own-model" in priced_models()
+
+
+def test_the_command_line_says_how_a_model_without_a_price_can_run(tmp_path):
+    file = tmp_path / "own.toml"
+    file.write_bytes(FILE)
+    with pytest.raises(CommandError) as caught:
+        call_command("batch", "estimate", str(file), "--task-type", str(file))
+    said = str(caught.value)
+    assert "enter its price on the limits page, and --unpriced runs it without one." in said
+    assert said.endswith("Nothing was created.")
 
 
 def test_a_misspelt_name_is_still_answered_with_the_right_one():

@@ -88,6 +88,20 @@ def test_a_call_worker_that_takes_no_message_is_found(found, clock):
     assert found() == [("calls1", "it took no message for 30 s")]
 
 
+def test_one_that_was_ended_in_vain_gets_twice_as_long(found, clock, children):
+    clock.advance(STUCK_SECONDS + 1)
+    Limits.objects.update(pumped_at=clock.now)
+    calls = next(child for child in children if child.name == "calls1")
+    for age, is_found in [(31, True), (31, False), (61, True), (61, False), (121, True)]:
+        calls.age = age
+        assert bool(found()) == is_found
+    Worker.objects.update(consumed_at=clock.now)
+    assert found() == []
+    Worker.objects.update(consumed_at=clock.now - timedelta(seconds=STUCK_SECONDS + 1))
+    calls.age = 31
+    assert [name for name, _ in found()] == ["calls1"]
+
+
 @pytest.mark.parametrize(("age", "is_found"), [(START_SECONDS, False), (START_SECONDS + 1, True)])
 def test_a_call_worker_that_still_begins_is_given_time(found, children, age, is_found):
     Worker.objects.all().delete()

@@ -11,7 +11,7 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
-from batchboard.models import Batch, Limits, Review, SampledItem, User
+from batchboard.models import Attempt, Batch, Limits, ModelLimit, Review, SampledItem, User
 from batchboard.views.columns import Column
 from tests.face.conftest import MakeBatch
 from tests.factories import admit, live_worker, queued
@@ -153,6 +153,38 @@ def test_a_shared_pause_counts_down(page: Client, make_batch: MakeBatch) -> None
     text = page.get("/").content.decode()
     assert "Rate limited (429): resumes in" in text
     assert 'data-ticks="left"' in text
+
+
+def test_an_outage_says_what_the_provider_does_on_the_card_and_over_the_board(
+    page: Client, make_batch: MakeBatch, version: Any
+) -> None:
+    until = timezone.now() + timedelta(seconds=8)
+    make_batch("running", waiting=3, waits_for="overloaded", waits_until=until, started_at=STARTED)
+    ModelLimit.objects.create(
+        model=version.model, in_outage=True, unanswered=20, unanswered_as="overloaded",
+        unanswered_since=timezone.now() - timedelta(minutes=3), paused_until=until,
+    )  # fmt: skip
+    text = page.get("/").content.decode()
+    assert "Provider overloaded (529): asked again in" in text
+    assert "Provider overloaded (529): haiku-4.5 answers no call, first noticed" in text
+    assert "s left" not in columns(page)["running"][1].split("asked again")[0]
+    text = page.get("/limits/").content.decode()
+    assert "Provider overloaded (529). Holds up 1 batch, 3 items." in text
+
+
+def test_a_last_item_that_hangs_is_waited_for_in_words(page: Client, make_batch: MakeBatch) -> None:
+    make_batch("running", succeeded=3, running=1, started_at=STARTED)
+    Attempt.objects.live().update(started_at=timezone.now() - timedelta(seconds=18))
+    card = columns(page)["running"][1]
+    assert "Waits for its last item, cut off after 2 min: sent" in card
+    assert "18 s ago" in card
+
+
+def test_a_block_says_since_when(page: Client, make_batch: MakeBatch) -> None:
+    at = timezone.now() - timedelta(minutes=3)
+    make_batch("running", waiting=3, blocked="key_refused", blocked_at=at)
+    card = columns(page)["running"][1]
+    assert re.search(r"refused the key or the model, <time[^>]*>3 min ago</time>", card)
 
 
 def test_a_batch_without_a_worker_says_so(page: Client, make_batch: MakeBatch, worker: Any) -> None:

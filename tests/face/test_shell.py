@@ -5,6 +5,7 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
+from django.db import OperationalError
 from django.test import Client
 from django.utils import timezone
 
@@ -159,6 +160,17 @@ class TestPagesForWhatWentWrong:
         answer = page.get("/search/?q=x")
         assert answer.status_code == 500
         assert "Something broke here" in answer.content.decode()
+
+    def test_the_database_is_away(self, page: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+        def away(*_: object, **__: object) -> None:
+            raise OperationalError("disk full, says password=secret")
+
+        monkeypatch.setattr("django.contrib.sessions.backends.db.SessionStore.load", away)
+        page.raise_request_exception = False
+        answer = page.get("/")
+        assert (answer.status_code, answer.headers["Retry-After"]) == (503, "10")
+        assert "The database does not answer" in answer.content.decode()
+        assert "secret" not in answer.content.decode()
 
     def test_a_page_too_old_to_act(self, person: User, make_batch: MakeBatch) -> None:
         client = Client(enforce_csrf_checks=True)

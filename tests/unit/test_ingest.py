@@ -336,6 +336,24 @@ def test_what_cannot_be_used_is_refused_with_what_where_and_what_to_do(content, 
             3,
         ),
         (
+            "title;body\n1;2, and more\n",
+            "a.csv",
+            None,
+            NONE,
+            "Line 2 has 2 cells and the header has 1. "
+            "The header is divided by semicolons: save the file with commas.",
+            2,
+        ),
+        (
+            '[\n{"title": "a"},\n{"title": "b"}]\n',
+            "a.json",
+            None,
+            NONE,
+            "The file is one JSON list. Write the object of each item on a line of its own, "
+            "without the brackets and commas around them (JSONL).",
+            1,
+        ),
+        (
             "title,body\n1,2\n",
             "a.csv",
             "ticket",

@@ -39,4 +39,4 @@ class Command(AnsweringCommand):
             self.stdout.write(json.dumps(result))
             return
         for name, value in result.items():
-            self.stdout.write(f"{name}: {json.dumps(value)}")
+            self.stdout.write(f"{name}: {'–' if value is None else json.dumps(value)}")

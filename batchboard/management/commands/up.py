@@ -5,7 +5,9 @@ from typing import Any
 
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
+from django.db import OperationalError
 
+from batchboard.cli.refusals import database_away
 from batchboard.supervisor.plan import PortTaken
 from batchboard.supervisor.supervisor import AlreadyRunning, Supervisor
 
@@ -19,3 +21,5 @@ class Command(BaseCommand):
             Supervisor(settings.DATA_DIR, int(os.environ.get("PORT", "8000"))).run()
         except (AlreadyRunning, PortTaken) as error:
             raise CommandError(str(error)) from error
+        except OperationalError as error:
+            raise CommandError(database_away(error)) from error
