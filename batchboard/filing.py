@@ -15,7 +15,7 @@ from batchboard.experiment_preparing import prepare_experiment
 from batchboard.experimenting import PlanError
 from batchboard.ingest import IngestError, read_rows
 from batchboard.ingest.profile import Profiler
-from batchboard.leasing import Taken, announce, claim, settle, sign, teller
+from batchboard.leasing import Taken, announce, claim, keeping, settle, sign, teller
 from batchboard.models import (
     Experiment,
     Preparation,
@@ -55,7 +55,8 @@ def _read_one() -> bool:
         return False
     watchers = list(upload.preparations.values_list("public_id", flat=True))
     try:
-        _read(upload, watchers)
+        with keeping(upload):
+            _read(upload, watchers)
     except IngestError as wrong:
         settle(upload, state=UploadState.FAILED, error=_said(wrong))
     except Taken:
@@ -102,7 +103,8 @@ def _store_one() -> bool:
     watchers = [preparation.public_id]
     store = _store_experiment if preparation.kind == PreparationKind.EXPERIMENT else _store
     try:
-        store(preparation, watchers)
+        with keeping(preparation):
+            store(preparation, watchers)
     except (IngestError, MoveRefused, PlanError) as wrong:
         error = _said(wrong) if isinstance(wrong, IngestError) else {"message": str(wrong)}
         settle(preparation, state=PreparationState.EDITING, error=error, stored=0)

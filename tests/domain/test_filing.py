@@ -2,12 +2,13 @@
 
 import csv
 import io
+import threading
 from datetime import timedelta
 
 import pytest
 from django.utils import timezone
 
-from batchboard import filing, intake, rows
+from batchboard import filing, intake, leasing, rows
 from batchboard.models import Batch, Item, Preparation, Upload, UploadChunk
 from batchboard.models.upload import CHUNK_BYTES
 from dispatch import forecast
@@ -123,6 +124,31 @@ def test_what_a_dead_process_held_is_taken_up_once_its_lease_is_over(clock):
     assert filing.work_through() == 1
     upload.refresh_from_db()
     assert upload.state == "ready"
+
+
+def test_a_lease_is_kept_through_a_step_that_tells_nothing(monkeypatch):
+    renewed = threading.Event()
+    monkeypatch.setattr(leasing, "KEEP_SECONDS", 0.01)
+    monkeypatch.setattr(leasing, "_renew", lambda _: renewed.set())
+    uploaded()
+    upload = leasing.claim(Upload.objects.all())
+    with leasing.keeping(upload):
+        assert renewed.wait(10)
+
+
+def test_who_renewed_the_lease_by_the_clock_may_still_tell_and_settle(clock):
+    uploaded()
+    upload = leasing.claim(Upload.objects.all())
+    tell = leasing.teller(upload, [])
+    for _ in range(3):
+        clock.advance(5)
+        assert leasing._renew(upload)
+    clock.advance(1)
+    tell(rows=1)
+    clock.advance(15)
+    assert leasing.claim(Upload.objects.all()) is None, "the lease was renewed"
+    leasing.settle(upload, state="ready")
+    assert Upload.objects.get().state == "ready"
 
 
 def test_a_process_that_lost_its_lease_leaves_no_half_batch(monkeypatch):
