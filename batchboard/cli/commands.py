@@ -7,13 +7,13 @@ from pathlib import Path
 from typing import Any
 
 from django.core.management.base import CommandError
-from rich.console import Console
 from rich.table import Table
 
 from batchboard import export as exporting
 from batchboard import intake
 from batchboard.cli.options import run_options
 from batchboard.cli.refusals import BAD_INPUT, DONE
+from batchboard.cli.terminal import Terminal
 from batchboard.cli.watching import warn_without_worker, watch
 from batchboard.export import harmless
 from batchboard.models import Batch, Limits, suggested_deadline
@@ -22,7 +22,7 @@ from batchboard.task_definition import TaskDefinition
 from dispatch import asked_schema
 
 Options = dict[str, Any]
-messages = Console(stderr=True, highlight=False, soft_wrap=True)
+messages = Terminal(stderr=True, soft_wrap=True)
 
 
 def estimate(options: Options) -> int:
@@ -47,7 +47,7 @@ def estimate(options: Options) -> int:
     if options["json"]:
         _line(result)
         return DONE
-    console = Console(highlight=False)
+    console = Terminal()
     if found.expected is None or found.worst is None:
         console.print(f"{count:,} items, unpriced: no price of {definition.model} is known")
     else:
@@ -92,7 +92,7 @@ def list_(options: Options) -> int:
             str(batch.dead or ""),
             f"${batch.cost:.4f}",
         )
-    Console(highlight=False).print(table)
+    Terminal().print(table)
     return DONE
 
 
@@ -101,13 +101,13 @@ def show(options: Options) -> int:
     if options["json"]:
         _line(summary(batch))
         return DONE
-    console = Console(highlight=False)
+    console = Terminal()
     console.print(_outcome(batch))
     for name, value in summary(batch).items():
-        console.print(f"  {name}: {json.dumps(value)}", markup=False)
+        console.print(f"  {name}: {json.dumps(value)}")
     dead = batch.items.dead().order_by("position")
     for item in dead[:20]:
-        console.print(f"  dead: {item.key}: {item.outcome}: {item.problem}", markup=False)
+        console.print(f"  dead: {item.key}: {item.outcome}: {item.problem}")
     return DONE
 
 
@@ -147,20 +147,20 @@ def review(options: Options) -> int:
     if options["json"]:
         print(json.dumps(drawn))
         return DONE
-    console = Console(highlight=False, markup=False)
+    console = Terminal()
     console.print(f"{batch.name}: {len(drawn)} results drawn from {batch.succeeded}")
     for line in batch.version.check_list:
         console.print(f"  look for: {line}")
     for one in drawn:
         console.rule(f"{one['key']}  {one['verdict'] or 'not judged'}")
-        console.print(printable(json.dumps(one["input"], ensure_ascii=False, indent=1)))
+        console.print(json.dumps(one["input"], ensure_ascii=False, indent=1))
         output = one["output"]
         text = (
             output if isinstance(output, str) else json.dumps(output, ensure_ascii=False, indent=1)
         )
-        console.print(printable(text))
+        console.print(text)
         if one["note"]:
-            console.print(f"note: {printable(one['note'])}")
+            console.print(f"note: {one['note']}")
     return DONE
 
 
@@ -228,14 +228,6 @@ def _task_type(options: Options) -> TaskDefinition:
     return intake.read_task_file(content, unpriced=options["unpriced"])
 
 
-def printable(text: str) -> str:
-    """Untrusted text for a terminal: of control characters only line breaks and tabs are sent."""
-    return "".join(
-        character if character in "\n\t" or character.isprintable() else f"\\x{ord(character):02x}"
-        for character in text
-    )
-
-
 def _act(options: Options, verb: Any) -> int:
     batch = _find(options)
     verb(batch)
@@ -251,7 +243,7 @@ def _say(options: Options, result: dict[str, Any], sentence: str) -> None:
     if options["json"]:
         _line(result)
     else:
-        Console(highlight=False, soft_wrap=True).print(sentence, markup=False)
+        Terminal(soft_wrap=True).print(sentence)
 
 
 def _line(result: dict[str, Any]) -> None:
@@ -268,7 +260,7 @@ def _outcome(batch: Batch) -> str:
 
 def _warn_of_contract(definition: TaskDefinition) -> None:
     if note := asked_schema.advice(definition.contract):
-        messages.print(note, style="yellow", markup=False)
+        messages.print(note, style="yellow")
 
 
 def _warn_of_deadline(batch: Batch) -> None:

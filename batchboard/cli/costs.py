@@ -12,8 +12,8 @@ from rich.table import Table
 from rich.text import Text
 
 from batchboard.arms import Past, arms_of, modes_that_ran, past_arm
-from batchboard.cli.commands import printable
 from batchboard.cli.refusals import BAD_INPUT
+from batchboard.cli.terminal import Terminal, printable
 from batchboard.compare import ArmData, ArmResult, Comparison, Interval, compare
 from batchboard.compare.words import between, change, percent, under_way, usd
 from batchboard.models import Experiment, Mode, TaskType
@@ -62,7 +62,7 @@ def show(arms: list[ArmData], *, paired: bool, as_json: bool) -> None:
     if as_json:
         print(json.dumps(comparison_summary(comparison)))
         return
-    print_comparison(Console(highlight=False, soft_wrap=True), comparison)
+    print_comparison(Terminal(soft_wrap=True), comparison)
 
 
 def print_comparison(console: Console, comparison: Comparison) -> None:
@@ -184,7 +184,7 @@ def _say_nothing(why: str, *, as_json: bool) -> None:
     if as_json:
         print(json.dumps({"headline": None, "why": why}))
     else:
-        Console(highlight=False, soft_wrap=True).print(_shown(why), markup=False)
+        Terminal(soft_wrap=True).print(_shown(why))
 
 
 def _table(comparison: Comparison) -> Table:

@@ -15,9 +15,10 @@ from rich.text import Text
 from batchboard import experimenting, intake
 from batchboard.arm_text import ArmPlan, labels_of, read_arm
 from batchboard.arms import arms_of
-from batchboard.cli.commands import messages, printable
+from batchboard.cli.commands import messages
 from batchboard.cli.costs import comparison_summary, print_comparison
 from batchboard.cli.refusals import BLOCKED, DEAD_ITEMS, DONE
+from batchboard.cli.terminal import Terminal, printable
 from batchboard.cli.watching import INTERVAL_SECONDS, bar, exit_status, warn_without_worker
 from batchboard.compare import Comparison, compare
 from batchboard.experimenting import Foreseen
@@ -40,7 +41,7 @@ def estimate(options: Options) -> int:
     if options["json"]:
         _line({"n": len(items)} | _foreseen(arms, found))
         return DONE
-    _print_estimate(Console(highlight=False), arms, found, len(items))
+    _print_estimate(Terminal(), arms, found, len(items))
     return DONE
 
 
@@ -68,7 +69,7 @@ def run(options: Options) -> int:
     elif options["wait"]:
         _print_outcome(experiment)
     else:
-        Console(highlight=False, soft_wrap=True).print(_sentence(experiment), markup=False)
+        Terminal(soft_wrap=True).print(_sentence(experiment))
     return _status(experiment) if options["wait"] else DONE
 
 
@@ -87,7 +88,7 @@ def list_(options: Options) -> int:
             Text(", ".join(arm.label for arm in experiment.arms.all())),
             f"${sum(batch.cost for batch in experiment.batches):.4f}",
         )
-    Console(highlight=False).print(table)
+    Terminal().print(table)
     return DONE
 
 
@@ -107,7 +108,7 @@ def cancel(options: Options) -> int:
     if options["json"]:
         _line(summary(experiment))
     else:
-        Console(highlight=False, soft_wrap=True).print(_sentence(experiment), markup=False)
+        Terminal(soft_wrap=True).print(_sentence(experiment))
     return DONE
 
 
@@ -177,19 +178,18 @@ def _print_plan(experiment: Experiment) -> None:
     expected = sum(batch.estimate_expected or 0 for batch in batches)
     worst = sum(batch.estimate_worst or 0 for batch in batches)
     budget = "no budget" if experiment.budget is None else f"budget ${experiment.budget:.4f}"
-    messages.print(printable(f"{experiment.public_id}: {experiment.name}"), markup=False)
+    messages.print(printable(f"{experiment.public_id}: {experiment.name}"))
     messages.print(
         f"{experiment.n:,} items in {len(batches)} arms: about ${expected:.4f},"
         f" at worst ${worst:.4f}; {budget}; seed {printable(experiment.seed)}",
-        markup=False,
     )
     if experiment.budget is not None and experiment.budget < expected:
         messages.print("The budget is below that: arms will stop before their end.", style="yellow")
 
 
 def _print_outcome(experiment: Experiment) -> None:
-    console = Console(highlight=False, soft_wrap=True)
-    console.print(_sentence(experiment), markup=False)
+    console = Terminal(soft_wrap=True)
+    console.print(_sentence(experiment))
     for arm in experiment.arms.all():
         batch = arm.batch
         blocked = f", blocked: {batch.blocked_detail or batch.blocked}" if batch.blocked else ""
@@ -198,7 +198,6 @@ def _print_outcome(experiment: Experiment) -> None:
                 f"  {arm.label}: {batch.public_id} {batch.state}{blocked}, {batch.succeeded:,} of"
                 f" {batch.total:,} succeeded, {batch.dead} dead, ${batch.cost:.4f}"
             ),
-            markup=False,
         )
     found = _compared(experiment)
     if found is None:

@@ -7,6 +7,7 @@ from django.core.management.base import CommandError
 from django.db import OperationalError, ProgrammingError
 
 from batchboard.arm_text import ArmTextError
+from batchboard.cli.terminal import printable
 from batchboard.experimenting import PlanError
 from batchboard.ingest import IngestError
 from batchboard.models import Batch, Experiment
@@ -23,7 +24,7 @@ BLOCKED = 5
 def bad_input(message: str) -> CommandError:
     if "Nothing was" not in message:
         message = f"{message.rstrip('.')}. Nothing was created."
-    return CommandError(message, returncode=BAD_INPUT)
+    return CommandError(printable(message), returncode=BAD_INPUT)
 
 
 @contextmanager
@@ -38,7 +39,7 @@ def refusals() -> Iterator[None]:
     except (IsADirectoryError, PermissionError) as error:
         raise bad_input(f"{error.filename} cannot be read: {error.strerror}.") from error
     except MoveRefused as error:
-        raise CommandError(str(error), returncode=REFUSED) from error
+        raise CommandError(printable(str(error)), returncode=REFUSED) from error
     except Batch.DoesNotExist as error:
         raise CommandError(
             "There is no such batch: `manage.py batch list` shows them.", returncode=BAD_INPUT

@@ -41,6 +41,7 @@ from batchboard.views.new_batch import ask_for_count, counted, store_fields
 from batchboard.views.new_fields import Field
 from batchboard.views.refusing import operators_only
 from batchboard.views.task_choices import task_choices
+from batchboard.whole_numbers import whole_number
 from dispatch import intake_tasks
 
 FIELDS = re.compile(r"task_type|source|key|n|budget|no_budget|arms|(mode|size|at_once)-\d{1,3}")
@@ -172,7 +173,7 @@ def _keep(preparation: Preparation, request: HttpRequest) -> None:
     if preparation.pk and preparation.state != PreparationState.EDITING:
         return
     given = {name: str(value) for name, value in request.POST.items() if FIELDS.fullmatch(name)}
-    if given.get("task_type", "") and not given["task_type"].isdecimal():
+    if given.get("task_type", "") and whole_number(given["task_type"]) is None:
         del given["task_type"]
     if given:
         ids = arm_ids(given)

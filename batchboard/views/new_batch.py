@@ -29,6 +29,7 @@ from batchboard.views.finish_plot import finish_plot
 from batchboard.views.refusing import operators_only
 from batchboard.views.task_choices import models, task_choices
 from batchboard.views.trying import trials_of
+from batchboard.whole_numbers import whole_number
 from dispatch import intake_tasks
 
 FIELDS = re.compile(
@@ -56,7 +57,7 @@ def new_batch(request: HttpRequest, public_id: str) -> HttpResponse:
     preparation = find(request, public_id)
     if preparation.state == PreparationState.DONE and preparation.batch:
         return redirect("batch", preparation.batch.public_id)
-    if not preparation.pk and request.GET.get("task_type", "").isdecimal():
+    if not preparation.pk and whole_number(request.GET.get("task_type", "")):
         preparation.fields = {"task_type": request.GET["task_type"]}
     return render(request, "new/new.html", page(request, preparation))
 
@@ -175,11 +176,8 @@ def _filled_from(version: str) -> dict[str, str]:
     """The editor starts from the version that was chosen before."""
     from batchboard import definition_form
 
-    found = (
-        TaskVersion.objects.select_related("task_type").filter(pk=version).first()
-        if version.isdecimal()
-        else None
-    )
+    versions = TaskVersion.objects.select_related("task_type")
+    found = versions.filter(pk=whole_number(version)).first()
     return definition_form.write(found.definition) if found else {}
 
 
