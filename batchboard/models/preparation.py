@@ -90,3 +90,28 @@ class Preparation(models.Model):
 
     def __str__(self) -> str:
         return str(self.fields.get("name") or self.public_id)
+
+    def give(self, received: Upload) -> bool:
+        """Put a file in the place of the one before. False where the form was started or discarded
+        while it came, which a large file takes time for: then the file is forgotten, and the rows
+        that are being stored stay what they are."""
+        editing = Preparation.objects.filter(pk=self.pk, state=PreparationState.EDITING)
+        if not editing.update(upload=received, error=None, counted=None):
+            received.delete()
+            return False
+        before, self.upload, self.error, self.counted = self.upload, received, None, None
+        _forget(before)
+        return True
+
+    def discard(self) -> bool:
+        """Forget the form and its file. False where it becomes a batch right now."""
+        idle = Preparation.objects.filter(pk=self.pk).exclude(state=PreparationState.STORING)
+        if not idle.delete()[0]:
+            return False
+        _forget(self.upload)
+        return True
+
+
+def _forget(upload: Upload | None) -> None:
+    if upload is not None and not upload.preparations.exists():
+        upload.delete()

@@ -131,11 +131,7 @@ def start(request: HttpRequest, public_id: str) -> HttpResponse:
 def discard(request: HttpRequest, public_id: str) -> HttpResponse:
     """Forget the form and its file."""
     preparation = _find(request, public_id)
-    if preparation.pk and preparation.state != PreparationState.STORING:
-        upload = preparation.upload
-        preparation.delete()
-        if upload is not None and not upload.preparations.exists():
-            upload.delete()
+    preparation.discard()
     return redirect("experiments")
 
 
@@ -207,20 +203,16 @@ def _take_file(preparation: Preparation, request: HttpRequest) -> str:
     name = "-"
     if file is not None:
         name, chunks = file.name or "-", file.chunks()
-    before = preparation.upload
     try:
-        preparation.upload = Upload.objects.receive(name, chunks, request.user)
+        received = Upload.objects.receive(name, chunks, request.user)
     except UploadTooLarge:
         return (
             f"The file is over {MAX_UPLOAD_BYTES // 1_000_000} MB. Divide it into several."
             " Nothing was stored."
         )
-    preparation.error, preparation.counted = None, None
-    preparation.fields = preparation.fields | {"source": ""}
-    preparation.save(update_fields=["upload", "error", "counted", "fields"])
-    if before is not None and not before.preparations.exists():
-        before.delete()
-    transaction.on_commit(intake_tasks.nudge)
+    if preparation.give(received):
+        new_batch.store_fields(preparation, preparation.fields | {"source": ""})
+        transaction.on_commit(intake_tasks.nudge)
     return ""
 
 

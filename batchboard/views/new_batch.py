@@ -105,11 +105,7 @@ def new_start(request: HttpRequest, public_id: str) -> HttpResponse:
 def new_discard(request: HttpRequest, public_id: str) -> HttpResponse:
     """Forget the form and its file."""
     preparation = find(request, public_id)
-    if preparation.pk and preparation.state != PreparationState.STORING:
-        upload = preparation.upload
-        preparation.delete()
-        if upload is not None and not upload.preparations.exists():
-            upload.delete()
+    preparation.discard()
     return redirect("board")
 
 

@@ -27,12 +27,9 @@ def new_items(request: HttpRequest, public_id: str) -> HttpResponse:
     wrong = "" if file is not None or pasted.strip() else "Choose a file, or paste some rows."
     if not wrong:
         try:
-            before = preparation.upload
-            preparation.upload = Upload.objects.receive(name, chunks, request.user)
-            preparation.error, preparation.counted = None, None
-            preparation.save(update_fields=["upload", "error", "counted"])
-            if before is not None and not before.preparations.exists():
-                before.delete()
+            received = Upload.objects.receive(name, chunks, request.user)
+            if not preparation.give(received):
+                return redirect("new-batch", public_id)
             transaction.on_commit(intake_tasks.nudge)
         except UploadTooLarge:
             wrong = (
