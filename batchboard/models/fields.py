@@ -39,6 +39,15 @@ class RowField(models.JSONField):
         )
 
 
+class KeyField(models.CharField):  # type: ignore[type-arg]
+    """Text that compares by code points on every database, whatever its locale, as SQLite's does:
+    the same order everywhere, and an index of it finds all that begin with a prefix as a range."""
+
+    def db_parameters(self, connection: Any) -> Any:
+        collation = "C" if connection.vendor == "postgresql" else None
+        return super().db_parameters(connection) | {"collation": collation}
+
+
 def usd(amount: int) -> models.Value:
     """A number of units as a value that can be added to a column of money."""
     return models.Value(dollars(amount), output_field=UsdField())

@@ -3,7 +3,7 @@
 from django.db import models
 from django.db.models import Q
 
-from batchboard.models.fields import RowField, UsdField
+from batchboard.models.fields import KeyField, RowField, UsdField
 from batchboard.states import ItemState
 
 
@@ -26,9 +26,10 @@ class Item(models.Model):
     is already done.
     """
 
-    batch = models.ForeignKey("Batch", models.CASCADE, related_name="items")
+    # The constraints' indexes begin with it; one more would cost every change of an item.
+    batch = models.ForeignKey("Batch", models.CASCADE, related_name="items", db_index=False)
     position = models.PositiveIntegerField()
-    key = models.CharField(max_length=200)
+    key = KeyField(max_length=200)
     state = models.CharField(max_length=10, default=ItemState.WAITING)
     prompt_bytes = models.PositiveIntegerField(help_text="UTF-8 bytes of the rendered prompt.")
     due_at = models.DateTimeField(null=True, help_text="Called before; may be called again then.")
@@ -88,7 +89,7 @@ class Item(models.Model):
         ]
 
     def __str__(self) -> str:
-        return self.key
+        return str(self.key)
 
 
 class ItemInput(models.Model):

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from django.db.models import Q
+from django.db.models import OuterRef, Q, Subquery
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.urls import reverse
@@ -59,16 +59,29 @@ def _batches(text: str) -> list[Hit]:
 
 
 def _items(text: str) -> list[Hit]:
-    batches = Batch.objects.on_board().arrived().values_list("pk", flat=True)
-    newest = list(batches[:BATCHES_SEARCHED])
-    found = Item.objects.filter(begins(text), batch__in=newest).select_related("batch")
-    return [
-        Hit(
-            f"hit-{item.pk}",
-            item.key,
-            item.batch.name,
-            reverse("item", args=[item.batch.public_id, item.key]),
-            is_item=True,
-        )
-        for item in found.order_by("-batch_id", "key")[:ITEMS]
-    ]
+    """Those of the newest batch first. However many keys begin so, no more are read than are
+    shown: a step in the index of keys for each batch, then the first few of a few batches."""
+    newest = Batch.objects.on_board().arrived().order_by("-pk").values_list("pk", flat=True)
+    alike = Item.objects.filter(begins(text)).order_by("key")
+    first = alike.filter(batch=OuterRef("pk")).values("pk")[:1]
+    holding = (
+        Batch.objects.filter(pk__in=list(newest[:BATCHES_SEARCHED]))
+        .annotate(first=Subquery(first))
+        .filter(first__isnull=False)
+        .order_by("-pk")[:ITEMS]
+    )
+    found: list[Hit] = []
+    for batch in holding:
+        found += [
+            Hit(
+                f"hit-{item.pk}",
+                item.key,
+                batch.name,
+                reverse("item", args=[batch.public_id, item.key]),
+                is_item=True,
+            )
+            for item in alike.filter(batch=batch)[: ITEMS - len(found)]
+        ]
+        if len(found) == ITEMS:
+            break
+    return found

@@ -75,9 +75,11 @@ def measure_all(batches: int, items: int) -> None:
     importlib.import_module("batchboard.asgi")  # loads all pages, as the web server does
     for name, address in addresses(long.public_id, ended):
         if os.environ.get("ONLY", "") in name:
-            client.get(address)
-            measure(client, connection.vendor, f"{name}, cold", address, cache.clear)
-            measure(client, connection.vendor, f"{name}, warm", address)
+            # A form leads to an address of its own: that is the page.
+            led = client.get(address, follow=True).redirect_chain
+            page = led[-1][0] if led else address
+            measure(client, connection.vendor, f"{name}, cold", page, cache.clear)
+            measure(client, connection.vendor, f"{name}, warm", page)
 
 
 def addresses(long: str, ended: str):
@@ -110,6 +112,7 @@ def addresses(long: str, ended: str):
     for one in Experiment.objects.order_by("n"):
         yield f"costs, experiment with {one.n} items", f"/costs/?experiment={one.public_id}"
         yield f"experiment with {one.n} items", f"/experiments/{one.public_id}/"
+    yield "new batch", "/new/"
     yield "experiments", "/experiments/"
     yield "experiment, new", "/experiments/new/"
     yield "recurring", "/recurring/"

@@ -1,5 +1,6 @@
 """What is on every page: the bar of limits, the search, the keys, and pages for what went wrong."""
 
+import re
 from datetime import timedelta
 from typing import Any
 
@@ -100,13 +101,23 @@ class TestSearch:
     def test_nothing_found_is_said(self, page: Client) -> None:
         assert "No batch has “<bdi>zzz</bdi>”" in page.get("/search/?q=zzz").content.decode()
 
-    def test_it_asks_the_same_however_many_there_are(
+    def test_it_asks_at_most_once_for_each_item_shown_however_many_there_are(
         self, page: Client, make_batch: MakeBatch, django_assert_max_num_queries: Any
     ) -> None:
         for n in range(20):
-            make_batch("running", keys=[f"key-{n}-{m}" for m in range(3)], name=f"key {n}")
-        with django_assert_max_num_queries(6):
+            make_batch("running", keys=[f"key-{n}"], name=f"key {n}")
+        with django_assert_max_num_queries(10):
             page.get("/search/?q=key", headers={"HX-Request": "true"})
+
+    def test_items_come_from_the_newest_batches_first_by_their_keys(
+        self, page: Client, make_batch: MakeBatch
+    ) -> None:
+        make_batch("running", keys=["key-1", "key-0"])
+        make_batch("running", keys=["other"])
+        make_batch("running", keys=["key-4", "key-3", "key-2"])
+        text = page.get("/search/?q=key-", headers={"HX-Request": "true"}).content.decode()
+        found = re.findall(r'/items/([^"]+)"', text)
+        assert found == ["key-2", "key-3", "key-4", "key-0", "key-1"]
 
 
 class TestRights:
