@@ -127,4 +127,5 @@ def _mine(piece: Model) -> QuerySet[Any]:
 
 
 def _leases(piece: Model) -> deque[datetime]:
-    return piece.__dict__.setdefault("own_leases", deque(maxlen=OWN_LEASES))
+    found: deque[datetime] = piece.__dict__.setdefault("own_leases", deque(maxlen=OWN_LEASES))
+    return found

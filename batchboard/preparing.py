@@ -192,7 +192,7 @@ def _read_task_type(found: Prepared) -> None:
             )
         return
     found.version = (
-        TaskVersion.objects.select_related("task_type").filter(pk=whole_number(chosen)).first()
+        TaskVersion.objects.select_related("task_type").filter(pk=whole_number(chosen) or 0).first()
     )
     if found.version is None:
         found.problems["task_type"] = Problem("Choose a task type, or write one.", missing=True)

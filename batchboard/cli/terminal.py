@@ -22,6 +22,6 @@ class Terminal(Console):
     def __init__(self, *, stderr: bool = False, soft_wrap: bool = False) -> None:
         super().__init__(stderr=stderr, soft_wrap=soft_wrap, highlight=False)
 
-    def render_str(self, text: str, **options: Any) -> Text:  # type: ignore[override]
+    def render_str(self, text: str, **options: Any) -> Text:
         plain = {"markup": False, "emoji": False, "highlight": False}
         return super().render_str(printable(text), **(options | plain))

@@ -173,7 +173,7 @@ def _filled_from(version: str) -> dict[str, str]:
     from batchboard import definition_form
 
     versions = TaskVersion.objects.select_related("task_type")
-    found = versions.filter(pk=whole_number(version)).first()
+    found = versions.filter(pk=whole_number(version) or 0).first()
     return definition_form.write(found.definition) if found else {}
 
 

@@ -37,7 +37,7 @@ def edit(request: HttpRequest, pk: int) -> HttpResponse:
     if request.method == "POST":
         return _save(request, task_type)
     versions = task_type.versions.select_related("task_type").order_by("-number")
-    asked = whole_number(request.GET.get("version", ""))
+    asked = whole_number(request.GET.get("version", "")) or 0
     newest = versions[0]
     start = versions.filter(number=asked).first()
     return _show(
@@ -50,7 +50,7 @@ def edit(request: HttpRequest, pk: int) -> HttpResponse:
 def from_file(request: HttpRequest) -> HttpResponse:
     """Fill the form from a TOML file; nothing is stored yet."""
     file = request.FILES.get("toml")
-    task_type = TaskType.objects.filter(pk=whole_number(request.POST.get("of", ""))).first()
+    task_type = TaskType.objects.filter(pk=whole_number(request.POST.get("of", "")) or 0).first()
     fields = _fields(request)
     try:
         if file is None or (file.size or 0) > LARGEST_FILE:

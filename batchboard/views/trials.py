@@ -34,7 +34,7 @@ def task_type_trial(request: HttpRequest, pk: int) -> HttpResponse:
     version = get_object_or_404(
         TaskVersion.objects.select_related("task_type"),
         task_type=pk,
-        number=whole_number(request.POST.get("version", "")),
+        number=whole_number(request.POST.get("version", "")) or 0,
     )
     row = {
         name: request.POST.get(f"in-{name}", "")[:LONGEST_INPUT]
