@@ -6,9 +6,12 @@ process dies the lease runs out, and the next one begins that piece anew.
 """
 
 import logging
+from contextlib import suppress
 from dataclasses import asdict
 from datetime import datetime
 from typing import Any
+
+from django.db import DatabaseError
 
 from batchboard import experimenting, intake, repeating, rows
 from batchboard.experiment_preparing import prepare_experiment
@@ -38,6 +41,14 @@ HEAD_TEXT = 20_000
 """Characters of a value that the preview keeps; a prompt is rendered from the file itself."""
 
 
+UNEXPECTED = {
+    "message": "Something unexpected happened.",
+    "hint": "The log of the files worker has more.",
+    "line": None,
+    "column": None,
+}
+
+
 def work_through() -> int:
     """Do all that waits, one piece after another; returns how many."""
     done = 0
@@ -61,6 +72,11 @@ def _read_one() -> bool:
         settle(upload, state=UploadState.FAILED, error=_said(wrong))
     except Taken:
         log.warning("upload %s took too long and was taken over", upload.public_id)
+    except DatabaseError:
+        raise  # It is begun anew once the database is back.
+    except Exception:
+        log.exception("upload %s could not be read", upload.public_id)
+        _give_up(upload, state=UploadState.FAILED, error=UNEXPECTED)
     announce(watchers)
     return True
 
@@ -110,6 +126,11 @@ def _store_one() -> bool:
         settle(preparation, state=PreparationState.EDITING, error=error, stored=0)
     except Taken:
         log.warning("batch %s took too long and was taken over", preparation.public_id)
+    except DatabaseError:
+        raise
+    except Exception:
+        log.exception("batch %s could not be stored", preparation.public_id)
+        _give_up(preparation, state=PreparationState.EDITING, error=UNEXPECTED, stored=0)
     announce(watchers)
     return True
 
@@ -203,6 +224,12 @@ def _clean(now: datetime) -> None:
     Preparation.objects.over(now).delete()
     Upload.objects.abandoned(now).delete()
     RecurringRun.objects.forgotten(now).delete()
+
+
+def _give_up(piece: Upload | Preparation, **values: Any) -> None:
+    """Left waiting it would be begun again and again, and what came after it would wait."""
+    with suppress(Taken):
+        settle(piece, **values)
 
 
 def _said(wrong: IngestError) -> dict[str, Any]:

@@ -6,6 +6,7 @@ import threading
 from datetime import timedelta
 
 import pytest
+from django.db import OperationalError
 from django.utils import timezone
 
 from batchboard import filing, intake, leasing, rows
@@ -202,3 +203,47 @@ def test_a_workbook_is_read_as_well():
     filing.work_through()
     upload.refresh_from_db()
     assert (upload.state, upload.rows) == ("ready", 3)
+
+
+def test_a_file_that_breaks_its_reader_fails_and_holds_up_nothing(monkeypatch):
+    read = filing.read_rows
+
+    def breaks(stream, name, **choices):
+        if name == "evil.csv":
+            raise RuntimeError("nobody thought of this")
+        return read(stream, name, **choices)
+
+    monkeypatch.setattr(filing, "read_rows", breaks)
+    evil, good = uploaded(name="evil.csv"), uploaded()
+    assert filing.work_through() == 2
+    evil.refresh_from_db()
+    good.refresh_from_db()
+    assert (evil.state, good.state) == ("failed", "ready")
+    assert evil.error["message"] == "Something unexpected happened."
+    assert filing.work_through() == 0
+
+
+def test_a_form_that_breaks_its_storing_can_be_mended(monkeypatch):
+    preparation = storing(uploaded())
+    filing._read_one()
+
+    def breaks(*_, **__):
+        raise RuntimeError("nobody thought of this")
+
+    monkeypatch.setattr(intake, "create", breaks)
+    filing.work_through()
+    preparation.refresh_from_db()
+    assert preparation.state == "editing"
+    assert preparation.error["message"] == "Something unexpected happened."
+
+
+def test_a_database_that_is_away_fails_no_file(monkeypatch):
+    def away(*_, **__):
+        raise OperationalError("away")
+
+    monkeypatch.setattr(filing, "read_rows", away)
+    upload = uploaded()
+    with pytest.raises(OperationalError):
+        filing.work_through()
+    upload.refresh_from_db()
+    assert upload.state == "reading"
