@@ -3,9 +3,10 @@
 from collections import Counter
 from dataclasses import dataclass
 
+from batchboard.durations import in_words
 from batchboard.estimate import Estimate
 from batchboard.models import Limits, suggested_deadline
-from batchboard.preparing import WRITE, Prepared, in_words
+from batchboard.preparing import WRITE, Prepared
 from dispatch import asked_schema
 
 FEW_ITEMS = 15

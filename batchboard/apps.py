@@ -1,4 +1,5 @@
 from django.apps import AppConfig
+from django.core.checks import register
 from django.db.models.signals import post_migrate
 
 
@@ -8,6 +9,9 @@ class BatchboardConfig(AppConfig):
     default_auto_field = "django.db.models.BigAutoField"
 
     def ready(self) -> None:
+        from batchboard.checks import check_limits
+
+        register(check_limits)
         post_migrate.connect(_make_roles, sender=self, dispatch_uid="roles")
 
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 
 from batchboard.models import Mode
-from batchboard.models.batch import GROUP_SIZES
+from batchboard.models.run_options import GROUP_SIZES
 
 MOST_ARMS = 8
 LARGEST_GROUP = 1_000

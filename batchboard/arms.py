@@ -1,19 +1,20 @@
 """Collects what ways of working did and cost, from what is stored, for comparison."""
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
 from datetime import datetime
 from typing import Any
 
-from django.db.models import Count, Max, Q, Sum
+from django.db.models import Count, Max, Q
 
-from batchboard import rows
 from batchboard.batch_sums import BatchSums
-from batchboard.compare import ArmData, TaskCost
+from batchboard.compare import ArmData, Pairing
+from batchboard.compare.data import Done
 from batchboard.models import (
     Batch,
     Experiment,
     Mode,
+    PairTally,
     ReviewState,
     SampledItem,
     Tally,
@@ -21,16 +22,11 @@ from batchboard.models import (
     TaskVersion,
     Verdict,
 )
-from batchboard.models.batch import BatchQuerySet, group_size
-from batchboard.models.tallying import counted
-from batchboard.money import units
-from batchboard.states import UNFINISHED_BATCH, ItemState
+from batchboard.models.batch import BatchQuerySet
+from batchboard.models.run_options import group_size
+from batchboard.models.tallying import tasks_of
+from batchboard.states import UNFINISHED_BATCH
 from dispatch.modes.cached import minimum_tokens
-
-ITEMS = (
-    "SELECT batch_id, id, key, cost, state FROM batchboard_item"
-    " WHERE batch_id IN ({}) AND state IN (%s, %s)"
-)
 
 
 @dataclass(frozen=True)
@@ -69,30 +65,48 @@ class Past:
         return ", ".join(part for part in parts if part) or "all"
 
 
+@dataclass(frozen=True)
+class Way:
+    """One side of a comparison before it is read: its batches that ended, and how many have not;
+    without a `detail` the words of their modes are it."""
+
+    label: str
+    batches: Sequence[Batch]
+    detail: str = ""
+    under_way: int = 0
+
+
 def arm_of(batches: Sequence[Batch], label: str, detail: str = "") -> ArmData:
-    """What the items of `batches` that have a result or are dead did and cost, item by item;
-    without a `detail` the words of their mode are it.
+    """What the items of `batches` that have a result or are dead did and cost, item by item.
 
     In arms of one batch each, keys are those of the items, so that they can be paired. A fixed
     number of queries, however many batches and items.
     """
-    return replace(_arm(batches, label, detail), tasks=_tasks(batches))
+    (arm,) = _read([Way(label, batches, detail)])
+    return replace(arm, tasks=tasks_of(batches))
 
 
-def arms_of(experiment: Experiment) -> list[ArmData]:
-    """What the arms of an experiment did and cost, the measure first; to be paired, since they did
-    the same items."""
-    return [arm_of([arm.batch], arm.label) for arm in experiment.arms.all()]
+def arms_of(experiment: Experiment) -> tuple[list[ArmData], Pairing]:
+    """What the arms of an experiment did and cost, the measure first, and the sums of their pairs,
+    since they did the same items. Once all arms ended no item is read, and the number of queries
+    is fixed."""
+    ways = [Way(arm.label, [arm.batch]) for arm in experiment.arms.all()]
+    pairing = PairTally.objects.stored(experiment)
+    if pairing is None:
+        pairing = Pairing.of([tasks_of(way.batches) for way in ways])
+    return _read(ways), pairing
 
 
-def past_arm(task_type: TaskType, past: Past, label: str = "") -> ArmData:
+def past_arms(task_type: TaskType, wanted: Sequence[tuple[Past, str]]) -> list[ArmData]:
     """What past batches of a task type did and cost, in sums: quick for any number of items, and
-    not to be paired. Without a label the words of `past` are it. Those that have not ended are
+    not to be paired. Without a label the words of a set are it. Batches that have not ended are
     told by their number, and not counted."""
-    batches = list(past.batches(task_type))
-    over = [batch for batch in batches if batch.state not in UNFINISHED_BATCH]
-    arm = _arm(over, label or str(past), "")
-    return replace(arm, under_way=len(batches) - len(over))
+    ways = []
+    for past, label in wanted:
+        batches = list(past.batches(task_type))
+        over = [batch for batch in batches if batch.state not in UNFINISHED_BATCH]
+        ways.append(Way(label or str(past), over, under_way=len(batches) - len(over)))
+    return _read(ways)
 
 
 def modes_that_ran(task_type: TaskType) -> list[str]:
@@ -113,83 +127,66 @@ def _with_ended_items(task_type: TaskType) -> BatchQuerySet:
     )
 
 
-def _arm(batches: Sequence[Batch], label: str, detail: str) -> ArmData:
-    modes = list(dict.fromkeys(batch.mode for batch in batches))
-    whole = BatchSums.total(Tally.objects.sums_of(batches))
-    judged, passed = _reviewed(batches)
-    groups = {group_size(batch.mode, batch.group_size) for batch in batches}
+def _read(ways: Sequence[Way]) -> list[ArmData]:
+    """All of them at once, in three queries where their batches have sums."""
+    batches = {batch.pk: batch for way in ways for batch in way.batches}
+    sums = dict(zip(batches, Tally.objects.sums_of(list(batches.values())), strict=True))
+    judged = _reviewed(batches)
+    versions = TaskVersion.objects.in_bulk({batch.version_id for batch in batches.values()})
+    return [_arm(way, sums, judged, versions) for way in ways]
+
+
+def _arm(
+    way: Way,
+    sums: Mapping[int, BatchSums],
+    judged: Mapping[int, tuple[int, int]],
+    versions: Mapping[int, TaskVersion],
+) -> ArmData:
+    modes = list(dict.fromkeys(batch.mode for batch in way.batches))
+    whole = BatchSums.total([sums[batch.pk] for batch in way.batches])
+    reviews = [judged.get(batch.pk, (0, 0)) for batch in way.batches]
+    groups = {group_size(batch.mode, batch.group_size) for batch in way.batches}
     together = groups.pop() if len(groups) == 1 else 1
     return ArmData(
-        label=label,
+        label=way.label,
         mode=" and ".join(modes),
-        detail=detail or "; ".join(str(Mode(mode).label) for mode in modes),
-        spread=whole.spread,
-        usage=whole.usage,
-        money=whole.money,
-        failed_usage=whole.failed_usage,
-        failed_money=whole.failed_money,
-        unknown=whole.unknown,
-        unknown_attempts=whole.unknown_attempts,
-        unpriced=whole.unpriced,
-        calls=whole.calls,
-        attempts=whole.attempts,
-        failed_attempts=whole.failed_attempts,
-        lost=whole.lost,
+        detail=way.detail or "; ".join(str(Mode(mode).label) for mode in modes),
         seconds=whole.seconds_at_work,
         latency_median_ms=whole.latency(0.5),
         latency_p95_ms=whole.latency(0.95),
-        judged=judged,
-        passed=passed,
+        judged=sum(count for count, _ in reviews),
+        passed=sum(passed for _, passed in reviews),
         group=together if together > 1 else None,
-        **_versions(batches),
+        under_way=way.under_way,
+        left=sum(one.total - one.ended for one in way.batches if one.state in UNFINISHED_BATCH),
+        simulated=any(batch.simulated for batch in way.batches),
+        **_shared(way.batches, versions),
+        **{one.name: getattr(whole, one.name) for one in fields(Done)},
     )
 
 
-def _tasks(batches: Sequence[Batch]) -> list[TaskCost]:
-    """Plain rows: there may be very many."""
-    if not batches:
-        return []
-    ids = [batch.pk for batch in batches]
-    sql = ITEMS.format(", ".join(["%s"] * len(ids)))
-    found = rows.execute(sql, [*ids, str(ItemState.SUCCEEDED), str(ItemState.DEAD)])
-    bounds = _bounds(batches)
-    return [
-        TaskCost(
-            key if len(ids) == 1 else f"{batch} {key}",
-            cost + bounds.get(item, 0),
-            state == ItemState.SUCCEEDED,
-            bounds.get(item, 0),
-        )
-        for batch, item, key, cost, state in found
-    ]
-
-
-def _bounds(batches: Sequence[Batch]) -> dict[int, int]:
-    """Units by item: the bound of what its attempts of unknown cost did cost."""
-    some = [batch for batch in batches if batch.unknown_cost]
-    bounds = counted(some).filter(cost=None).values("item").annotate(bound=Sum("reserved"))
-    return {row["item"]: units(row["bound"]) for row in bounds}
-
-
-def _reviewed(batches: Sequence[Batch]) -> tuple[int, int]:
-    """How many results were judged, and how many of them passed; closed reviews are void."""
+def _reviewed(batches: Iterable[int]) -> dict[int, tuple[int, int]]:
+    """How many results of each batch were judged, and how many of them passed; closed reviews are
+    void."""
     found = (
-        SampledItem.objects.filter(review__batch__in=_ids(batches))
+        SampledItem.objects.filter(review__batch__in=list(batches))
         .exclude(review__state=ReviewState.CLOSED)
-        .aggregate(
+        .order_by()
+        .values_list("review__batch")
+        .annotate(
             judged=Count("id", filter=~Q(verdict="")),
             passed=Count("id", filter=Q(verdict=Verdict.PASS)),
         )
     )
-    return found["judged"] or 0, found["passed"] or 0
+    return {batch: (judged, passed) for batch, judged, passed in found}
 
 
-def _versions(batches: Sequence[Batch]) -> dict[str, Any]:
+def _shared(batches: Sequence[Batch], versions: Mapping[int, TaskVersion]) -> dict[str, Any]:
     """The model, and what there was to cache where it was the same for all."""
-    versions = TaskVersion.objects.filter(pk__in={batch.version_id for batch in batches})
-    found = list(versions.order_by("number").values("model", "system", "shared_tokens"))
-    models = list(dict.fromkeys(version["model"] for version in found))
-    shared = {version["shared_tokens"] for version in found if version["system"]}
+    ran = {batch.version_id: versions[batch.version_id] for batch in batches}
+    found = sorted(ran.values(), key=lambda version: version.number)
+    models = list(dict.fromkeys(version.model for version in found))
+    shared = {version.shared_tokens for version in found if version.system}
     caches = all(batch.mode != Mode.SINGLE for batch in batches)
     if not caches or len(models) != 1 or len(shared) != 1:
         return {"model": " and ".join(models)}
@@ -198,10 +195,6 @@ def _versions(batches: Sequence[Batch]) -> dict[str, Any]:
         "shared_tokens": shared.pop(),
         "minimum_tokens": minimum_tokens(models[0]),
     }
-
-
-def _ids(batches: Iterable[Batch]) -> list[int]:
-    return [batch.pk for batch in batches]
 
 
 def _day(moment: datetime) -> str:

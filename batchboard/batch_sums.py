@@ -7,42 +7,27 @@ from dataclasses import dataclass, field, fields
 from datetime import datetime, timedelta
 from functools import reduce
 from itertools import accumulate
-from operator import attrgetter
 from typing import Any, Self
 
+from batchboard.compare.data import Done
 from batchboard.compare.spread import Spread, Sums
-from batchboard.pricing import KINDS, Usage
+from batchboard.pricing import Usage
 
 LATENCY_STEP = 20
 """Milliseconds that are not told apart."""
 
-USAGES = ("usage", "money", "failed_usage", "failed_money")
-NUMBERS = (
-    "unknown", "unknown_attempts", "unpriced", "calls", "attempts", "failed_attempts", "lost",
-)  # fmt: skip
+USAGES, NUMBERS = (
+    tuple(one.name for one in fields(Done) if one.type is kind) for kind in (Usage, int)
+)
 
 Stretch = tuple[datetime, datetime]
-_by_kind = attrgetter(*KINDS)
 
 
-@dataclass(frozen=True)
-class BatchSums:
-    """Sums over items of a batch that have a result or are dead, and over their ended attempts, as
-    in ArmData. `latencies` counts items by steps of latency, `at_work` are stretches of time in
-    which calls were in flight, in order and apart."""
+@dataclass(frozen=True, kw_only=True)
+class BatchSums(Done):
+    """What the items of a batch did and cost. `latencies` counts items by steps of latency,
+    `at_work` are stretches of time in which calls were in flight, in order and apart."""
 
-    spread: Spread = field(default_factory=Spread)
-    usage: Usage = field(default_factory=Usage)
-    money: Usage = field(default_factory=Usage)
-    failed_usage: Usage = field(default_factory=Usage)
-    failed_money: Usage = field(default_factory=Usage)
-    unknown: int = 0
-    unknown_attempts: int = 0
-    unpriced: int = 0
-    calls: int = 0
-    attempts: int = 0
-    failed_attempts: int = 0
-    lost: int = 0
     latencies: Counter[int] = field(default_factory=Counter)
     at_work: tuple[Stretch, ...] = ()
 
@@ -86,7 +71,7 @@ class BatchSums:
             "spread": [[sums.count, sums.total, sums.squares] for sums in spread],
             "latencies": sorted(self.latencies.items()),
             "at_work": [[start.isoformat(), end.isoformat()] for start, end in self.at_work],
-            **{name: _by_kind(getattr(self, name)) for name in USAGES},
+            **{name: getattr(self, name).by_kind for name in USAGES},
             **{name: getattr(self, name) for name in NUMBERS},
         }
 
@@ -94,9 +79,7 @@ class BatchSums:
     def of_json(cls, stored: dict[str, Any]) -> Self:
         usages: dict[str, Any] = {name: Usage(*stored[name]) for name in USAGES}
         return cls(
-            spread=Spread(
-                *(Sums(count, total, float(squares)) for count, total, squares in stored["spread"])
-            ),
+            spread=Spread(*(Sums(*sums) for sums in stored["spread"])),
             latencies=Counter(dict(stored["latencies"])),
             at_work=tuple(
                 (datetime.fromisoformat(start), datetime.fromisoformat(end))
@@ -109,7 +92,7 @@ class BatchSums:
 
 def added(parts: Iterable[Usage]) -> Usage:
     """Tokens, or money, of all of them together by kind."""
-    return Usage(*map(sum, zip(*map(_by_kind, parts), strict=True)))
+    return Usage(*map(sum, zip(*(part.by_kind for part in parts), strict=True)))
 
 
 def merged(stretches: Iterable[Stretch]) -> tuple[Stretch, ...]:

@@ -13,6 +13,8 @@ ENTRY_TOKENS = 15
 
 INSTRUCTION_TOKENS = 80
 LONGEST_ESCAPE = 5
+"""Bytes that one byte of an item becomes at the most where it is escaped in a packed prompt."""
+
 BYTES_PER_TOKEN = 4
 BATCH_CACHE_HITS = 0.6
 """Of requests in a message batch; the provider tells of 30 to 98 %."""

@@ -59,7 +59,8 @@ class Work:
 
 @dataclass(frozen=True)
 class Allowed:
-    """The limits in force: calls in flight, and per minute requests, input and output tokens."""
+    """The limits in force: calls in flight, and per minute requests, input and output tokens;
+    `money` is the dollars that are left, None where nothing limits them."""
 
     cap: int
     rpm: float

@@ -10,9 +10,8 @@ from batchboard.arm_text import GROUP_LETTERS, LARGEST_GROUP, LARGEST_N, MOST_AR
 from batchboard.definition_form import Problem
 from batchboard.experimenting import MOST_ITEMS, USUAL_ITEMS, Foreseen
 from batchboard.models import Batch, ItemInput, Mode, NewItem, Preparation
-from batchboard.preparing import Prepared, prepare
+from batchboard.preparing import Prepared, counted, prepare
 from batchboard.task_definition import TaskDefinition
-from dispatch import forecast
 
 FIRST_ARMS = (ArmPlan(Mode.SINGLE), ArmPlan(Mode.CACHED))
 LOOKED_AT = 100
@@ -98,6 +97,7 @@ def first_fields(task_type: str = "", source: str = "", n: str = "") -> dict[str
 
 
 def arm_ids(fields: Mapping[str, str]) -> list[str]:
+    """The ids of the arms in the form, in their order."""
     ids = [one for one in fields.get("arms", "").split(",") if one.isdecimal() and len(one) < 4]
     return list(dict.fromkeys(ids))[:MOST_ARMS]
 
@@ -129,11 +129,8 @@ def foresee(preparation: Preparation, found: PreparedExperiment) -> Foreseen | N
         return None
     if len(found.arms) < len(found.rows) or not found.arms:
         return None
-    counted = forecast.Counted()
-    stored, upload = preparation.counted or {}, preparation.upload
-    if upload is not None and stored.get("digest") == found.base.count_key(upload):
-        counted = forecast.Counted(stored["shared_tokens"], stored["bytes"], stored["tokens"])
-    return experimenting.foresee(found.definition, sizes, found.arms, counted, found.base.version)
+    given = counted(preparation, found.base)
+    return experimenting.foresee(found.definition, sizes, found.arms, given, found.base.version)
 
 
 def _row(fields: Mapping[str, str], one: str) -> ArmRow:

@@ -84,6 +84,7 @@ def draw_items(batch: Batch, definition: TaskDefinition, n: int | None, seed: st
 
 
 def no_price(model: str) -> PlanError:
+    """To be raised, or shown, where a model has no known price."""
     return PlanError(f"No price of {model} is known, so what it costs cannot be compared.")
 
 
@@ -96,6 +97,7 @@ def check_arms(arms: Sequence[ArmPlan]) -> None:
 
 
 def options_of(arm: ArmPlan, sample_size: int | None = None) -> RunOptions:
+    """How the batch of an arm is to run."""
     return RunOptions(
         mode=arm.mode,
         group_size=arm.group_size,
@@ -177,6 +179,7 @@ def create(
 
 
 def sizes_of(items: Sequence[NewItem]) -> Counter[int]:
+    """Bytes of prompt → how many items."""
     return Counter(item.prompt_bytes for item in items)
 
 

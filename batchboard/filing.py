@@ -6,6 +6,7 @@ process dies the lease runs out, and the next one begins that piece anew.
 """
 
 import logging
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import asdict
 from datetime import datetime
@@ -20,6 +21,7 @@ from batchboard.ingest import IngestError, read_rows
 from batchboard.ingest.profile import Profiler
 from batchboard.leasing import Taken, announce, claim, keeping, settle, sign, teller
 from batchboard.models import (
+    Batch,
     Experiment,
     Preparation,
     PreparationKind,
@@ -112,15 +114,16 @@ def _store_one() -> bool:
     preparation = claim(
         Preparation.objects.filter(state=PreparationState.STORING)
         .exclude(upload__state=UploadState.READING)
-        .select_related("upload", "owner")
+        .select_related("upload", "owner", "source__version__task_type")
     )
     if preparation is None:
         return False
     watchers = [preparation.public_id]
-    store = _store_experiment if preparation.kind == PreparationKind.EXPERIMENT else _store
+    if preparation.source is not None:
+        watchers.append(preparation.source.public_id)
     try:
         with keeping(preparation):
-            store(preparation, watchers)
+            STORES[preparation.kind](preparation, watchers)
     except (IngestError, MoveRefused, PlanError) as wrong:
         error = _said(wrong) if isinstance(wrong, IngestError) else {"message": str(wrong)}
         settle(preparation, state=PreparationState.EDITING, error=error, stored=0)
@@ -150,15 +153,7 @@ def _store(preparation: Preparation, watchers: list[str]) -> None:
         progress=lambda number: tell(stored=number),
         arrives=False,
     )
-    try:
-        with decision():
-            batch.arrive(preparation.owner)
-            settle(preparation, state=PreparationState.DONE, batch=batch, stored=batch.total)
-            if preparation.starts:
-                batch.start(preparation.owner)
-    except BaseException:
-        batch.discard()
-        raise
+    _arrive(preparation, batch)
 
 
 def _store_experiment(preparation: Preparation, watchers: list[str]) -> None:
@@ -187,6 +182,61 @@ def _store_experiment(preparation: Preparation, watchers: list[str]) -> None:
         progress=lambda number: tell(stored=number // len(found.arms)),
         with_it=be_done,
     )
+
+
+def _clone(preparation: Preparation, watchers: list[str]) -> None:
+    assert preparation.source is not None
+    tell = teller(preparation, watchers)
+    try:
+        batch = intake.clone(
+            preparation.source,
+            preparation.fields["name"],
+            newest=preparation.fields["version"] != "same",
+            by=preparation.owner,
+            progress=lambda number: tell(stored=number),
+            arrives=False,
+        )
+    except LookupError as wrong:
+        raise MoveRefused(f"{wrong} Nothing was created.") from wrong
+    _arrive(preparation, batch)
+
+
+def _rerun(preparation: Preparation, watchers: list[str]) -> None:
+    batch, fields = preparation.source, preparation.fields
+    assert batch is not None
+    tell = teller(preparation, watchers)
+    intake.reject(
+        batch,
+        fields["reason"],
+        preparation.owner,
+        fields["rerun"],
+        batch.version.task_type.versions.filter(number=fields["version"] or 0).first(),
+        progress=lambda number: tell(stored=number),
+        with_it=lambda again: settle(
+            preparation, state=PreparationState.DONE, batch=again, stored=again.total
+        ),
+    )
+
+
+def _arrive(preparation: Preparation, batch: Batch) -> None:
+    """The batch is there, and what asked for it is done: both or neither."""
+    try:
+        with decision():
+            batch.arrive(preparation.owner)
+            settle(preparation, state=PreparationState.DONE, batch=batch, stored=batch.total)
+            if preparation.starts:
+                batch.start(preparation.owner)
+    except BaseException:
+        batch.discard()
+        raise
+
+
+STORES: dict[str, Callable[[Preparation, list[str]], None]] = {
+    PreparationKind.BATCH: _store,
+    PreparationKind.EXPERIMENT: _store_experiment,
+    PreparationKind.CLONE: _clone,
+    PreparationKind.RERUN: _rerun,
+}
 
 
 def _count_one() -> bool:

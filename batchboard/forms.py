@@ -1,4 +1,4 @@
-"""Forms of the pages."""
+"""What people type to sign in, and about people, limits and prices: read and checked."""
 
 from decimal import Decimal
 from typing import Any

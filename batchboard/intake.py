@@ -158,9 +158,18 @@ def refused_price(model: str, options: RunOptions) -> str:
     )
 
 
-def clone(batch: Batch, name: str = "", *, newest: bool = True, by: Any = None) -> Batch:
+def clone(
+    batch: Batch,
+    name: str = "",
+    *,
+    newest: bool = True,
+    by: Any = None,
+    progress: Callable[[int], None] | None = None,
+    arrives: bool = True,
+) -> Batch:
     """A draft of the same items, to run like `batch`, under the newest version of its task type
-    or its own, with an estimate as things stand now. Raises MoveRefused."""
+    or its own, with an estimate as things stand now; `progress` and `arrives` as in `create`.
+    Raises MoveRefused."""
     require(by, Right.OPERATE, f"run {batch.name} again")
     if batch.state == BatchState.INGESTING:
         raise MoveRefused(f"{batch.name} is still taking its items in: wait until it has them.")
@@ -170,6 +179,8 @@ def clone(batch: Batch, name: str = "", *, newest: bool = True, by: Any = None) 
         RunOptions.of(batch),
         name.strip()[:200],
         by,
+        progress=progress,
+        arrives=arrives,
         version=version,
         clone_of=batch,
     )
@@ -181,9 +192,11 @@ def reject(
     by: Any = None,
     rerun: str | None = None,
     version: TaskVersion | None = None,
+    progress: Callable[[int], None] | None = None,
+    with_it: Callable[[Batch], None] | None = None,
 ) -> Batch | None:
     """`Batch.reject`; what is sent again has its own estimate."""
-    again = batch.reject(reason, by=by, rerun=rerun, version=version)
+    again = batch.reject(reason, by, rerun, version, progress, with_it)
     if again is not None:
         _estimate_stored(again)
     return again

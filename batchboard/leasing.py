@@ -117,6 +117,7 @@ def sign() -> None:
 
 
 def announce(watchers: Sequence[str]) -> None:
+    """Tell the pages that show these ids to look again."""
     for watcher in watchers:
         signals.announce_batch(watcher)
 

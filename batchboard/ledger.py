@@ -12,6 +12,7 @@ from typing import Any
 from django.db.models import Q, QuerySet, Sum
 
 from batchboard.models import Attempt, LedgerDay, Price, TaskType, User
+from batchboard.models.attempt import TOKENS
 from batchboard.models.ledger_day import SUMS
 from batchboard.money import ZERO, units
 from batchboard.pricing import Rates, Usage
@@ -20,10 +21,6 @@ NOBODY, NOBODY_NAME = 0, "Command line"
 """Stands for the owner of batches that were started at the command line."""
 
 ROWS_AT_ONCE = 2_000
-TOKENS = (
-    "input_tokens", "output_tokens", "cache_write_5m_tokens", "cache_write_1h_tokens",
-    "cache_read_tokens",
-)  # fmt: skip
 COLUMNS = (
     "pk", "ended_at", "batch_id", "item__key", "model", "mode", "outcome", *TOKENS, "price_id",
     "cost", "reserved", "request_id",

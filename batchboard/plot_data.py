@@ -109,6 +109,7 @@ class Course:
 
 
 def width_for(seconds: float) -> float:
+    """Seconds of a span of a course that is so many seconds long."""
     width = FINEST_SECONDS
     while seconds / width > MOST_SPANS:
         width *= 2

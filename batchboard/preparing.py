@@ -1,6 +1,5 @@
 """A new batch as the form has it: what its texts mean, and what they lead to."""
 
-import re
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -9,7 +8,7 @@ from hashlib import sha256
 
 from django.utils import timezone
 
-from batchboard import definition_form, intake, template
+from batchboard import definition_form, durations, intake, template
 from batchboard.definition_form import Problem
 from batchboard.estimate import Estimate
 from batchboard.ingest.error import missing, shown
@@ -32,9 +31,6 @@ from dispatch import forecast
 
 WRITE = "write"
 PRIORITIES = {"low": -1, "normal": 0, "high": 1}
-UNITS = {"": 1, "s": 1, "sec": 1, "m": 60, "min": 60, "h": 3600, "d": 86400}
-_DURATION = re.compile(r"([\d,]+(?:\.\d+)?)\s*([a-z]*)")
-_MOST_SECONDS = 366 * 86400
 
 
 @dataclass
@@ -134,11 +130,8 @@ def foresee(preparation: Preparation, prepared: Prepared, limits: Limits) -> Est
     upload, definition = preparation.upload, prepared.definition
     if upload is None or definition is None or not prepared.rows:
         return None
-    counted = forecast.Counted()
-    stored = preparation.counted or {}
-    if stored.get("digest") == prepared.count_key(upload):
-        counted = forecast.Counted(stored["shared_tokens"], stored["bytes"], stored["tokens"])
-    shared = counted.shared_tokens
+    given = counted(preparation, prepared)
+    shared = given.shared_tokens
     if shared is None and prepared.version is not None:
         shared = prepared.version.shared_tokens
     return forecast.forecast(
@@ -146,34 +139,19 @@ def foresee(preparation: Preparation, prepared: Prepared, limits: Limits) -> Est
         prepared.sizes(),
         prepared.options,
         limits,
-        counted,
+        given,
         prepared.version,
     )
 
 
-def duration(text: str) -> int | None:
-    """Seconds of "90", "90 s", "10 min", "2 h", "1 h 30 min"; None where it is none of them."""
-    text = text.strip().lower()
-    parts = list(_DURATION.finditer(text))
-    if not parts or _DURATION.sub("", text).strip():
-        return None
-    total = 0.0
-    for part in parts:
-        if part[2] not in UNITS:
-            return None
-        total += float(part[1].replace(",", "")) * UNITS[part[2]]
-    return round(total) if 1 <= total <= _MOST_SECONDS else None
-
-
-def in_words(seconds: int) -> str:
-    """A duration as a person types it, and as `duration` reads it."""
-    if seconds < 120 or (seconds < 3600 and seconds % 60):
-        return f"{seconds} s"
-    minutes = -(-seconds // 60)
-    if minutes < 60:
-        return f"{minutes} min"
-    hours, rest = divmod(minutes, 60)
-    return f"{hours} h {rest} min" if rest else f"{hours} h"
+def counted(preparation: Preparation, prepared: Prepared) -> forecast.Counted:
+    """What the provider counted for the definition and the file that the form has now."""
+    upload, stored = preparation.upload, preparation.counted or {}
+    if upload is None or prepared.definition is None:
+        return forecast.Counted()
+    if stored.get("digest") != prepared.count_key(upload):
+        return forecast.Counted()
+    return forecast.Counted(stored["shared_tokens"], stored["bytes"], stored["tokens"])
 
 
 def _read_task_type(found: Prepared) -> None:
@@ -249,7 +227,7 @@ def _seconds(found: Prepared, name: str, value: str) -> int | None:
     text = found.fields.get(name, "").strip()
     if not text:
         return None
-    seconds = duration(text)
+    seconds = durations.read(text)
     if seconds is None:
         found.problems[name] = Problem(
             "Give a length of time such as 90 s, 10 min or 2 h.", value, value and f"Use {value}"

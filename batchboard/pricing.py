@@ -35,7 +35,19 @@ class Usage:
     @property
     def prompt(self) -> int:
         """Every token of the prompt, cached or not."""
-        return self.input + self.cache_write_5m + self.cache_write_1h + self.cache_read
+        return self.input + self.cache_write + self.cache_read
+
+    @property
+    def cache_write(self) -> int:
+        """Written to the cache, to be kept for however long."""
+        return self.cache_write_5m + self.cache_write_1h
+
+    @property
+    def by_kind(self) -> tuple[int, int, int, int, int]:
+        """In the order of the kinds."""
+        return (
+            self.input, self.output, self.cache_write_5m, self.cache_write_1h, self.cache_read
+        )  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)

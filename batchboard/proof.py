@@ -75,6 +75,7 @@ class Proof:
 
 @lru_cache(maxsize=256)
 def proof(population: int, drawn: int, judged: int, bad: int) -> Proof:
+    """Of a sample as far as it was judged; its words and bars say what follows from that."""
     more = min(drawn, population - drawn)
     if not drawn:
         return Proof("No item succeeded, so there is nothing to look at.")

@@ -4,7 +4,7 @@ On PostgreSQL the rows travel as one array a column and parameters are bound by 
 statement's text does not change with the number of rows, and is planned once for each connection.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from functools import lru_cache
 from typing import Any
@@ -14,6 +14,9 @@ from django.apps import apps
 from django.db import connection
 
 Rows = Sequence[Sequence[Any]]
+
+MOST_VARIABLES = 30_000
+"""Of one statement on SQLite, which usually takes 32,766. More rows go in several."""
 
 
 def update_rows(
@@ -25,40 +28,41 @@ def update_rows(
     params: Sequence[Any] = (),
     returning: str = "",
 ) -> list[tuple[Any, ...]]:
-    """Update each row's `columns` by id, in one statement.
+    """Update each row's `columns` by id, in one statement where the database takes so many.
 
     `rows` hold the id first, then a value for each column; "name+" adds the value to the column
     instead. `where` may name the table as t, with `params`. Returns the `returning` columns of the
     rows that were changed, or nothing. Table, columns and conditions are the caller's own words,
     never input.
     """
-    if not rows:
-        return []
     names = [name.rstrip("+") for name in columns]
     assignments = ", ".join(
         f"{name} = t.{name} + v.{name}" if column.endswith("+") else f"{name} = v.{name}"
         for name, column in zip(names, columns, strict=True)
     )
-    source, values = _as_table(table, ["id", *names], rows)
-    sql = f"UPDATE {table} AS t SET {assignments} FROM {source} WHERE t.id = v.id AND {where}"  # noqa: S608
-    if returning:
-        sql += f" RETURNING {', '.join(f't.{name}' for name in returning.split(', '))}"
-        if connection.vendor == "sqlite":
-            # SQLite knows the table here by no other name than its columns'.
-            sql = sql.replace("RETURNING t.", "RETURNING ").replace(", t.", ", ")
-    return execute(sql, [*values, *params])
+    # SQLite knows the table here by no other name than its columns'.
+    name = "" if connection.vendor == "sqlite" else "t."
+    returned = ", ".join(f"{name}{column}" for column in returning.split(", "))
+    found = []
+    for some in _at_once(rows):
+        source, values = _as_table(table, ["id", *names], some)
+        sql = f"UPDATE {table} AS t SET {assignments} FROM {source} WHERE t.id = v.id AND {where}"  # noqa: S608
+        found += execute(sql + (f" RETURNING {returned}" if returning else ""), [*values, *params])
+    return found
 
 
 def insert_rows(
     table: str, columns: Sequence[str], rows: Rows, *, returning: str = ""
 ) -> list[tuple[Any, ...]]:
-    """Insert all rows in one statement; returns the `returning` columns of each."""
-    if not rows:
-        return []
-    source, values = _as_table(table, columns, rows)
+    """Insert all rows, in one statement where the database takes so many; returns the `returning`
+    columns of each."""
     names = ", ".join(f'"{name}"' for name in columns)
-    sql = f"INSERT INTO {table} ({names}) SELECT * FROM {source}"  # noqa: S608
-    return execute(sql + (f" RETURNING {returning}" if returning else ""), values)
+    found = []
+    for some in _at_once(rows):
+        source, values = _as_table(table, columns, some)
+        sql = f"INSERT INTO {table} ({names}) SELECT * FROM {source}"  # noqa: S608
+        found += execute(sql + (f" RETURNING {returning}" if returning else ""), values)
+    return found
 
 
 def add_rows(
@@ -76,19 +80,18 @@ def add_rows(
     `joined` may join tables to the rows, which are called v, for the columns `beside`: name →
     expression.
     """
-    if not rows:
-        return
     columns, more = [*keys, *sums], beside or {}
-    source, values = _as_table(table, columns, rows)
     names = ", ".join(f'"{name}"' for name in (*columns, *more))
     picked = ", ".join((*(f'v."{name}"' for name in columns), *more.values()))
     grown = ", ".join(f"{name} = {table}.{name} + excluded.{name}" for name in sums)
-    execute(
-        # Without a WHERE, SQLite takes ON CONFLICT for the condition of a join.
-        f"INSERT INTO {table} ({names}) SELECT {picked} FROM {source} {joined} WHERE TRUE"  # noqa: S608
-        f" ON CONFLICT ({', '.join(keys)}) DO UPDATE SET {grown}",
-        values,
-    )
+    for some in _at_once(rows):
+        source, values = _as_table(table, columns, some)
+        execute(
+            # Without a WHERE, SQLite takes ON CONFLICT for the condition of a join.
+            f"INSERT INTO {table} ({names}) SELECT {picked} FROM {source} {joined} WHERE TRUE"  # noqa: S608
+            f" ON CONFLICT ({', '.join(keys)}) DO UPDATE SET {grown}",
+            values,
+        )
 
 
 def execute(sql: str, params: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
@@ -117,6 +120,15 @@ def now() -> datetime:
         return datetime.now(UTC)
     (at,) = execute("SELECT clock_timestamp()")[0]
     return at.astimezone(UTC)  # type: ignore[no-any-return]
+
+
+def _at_once(rows: Rows) -> Iterator[Rows]:
+    """The rows, in as few parts as the database takes."""
+    size = len(rows)
+    if rows and connection.vendor == "sqlite":
+        size = MOST_VARIABLES // (len(rows[0]) or 1)
+    for first in range(0, len(rows), max(1, size)):
+        yield rows[first : first + size]
 
 
 def _as_table(table: str, columns: Sequence[str], rows: Rows) -> tuple[str, list[Any]]:

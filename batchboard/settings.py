@@ -130,6 +130,11 @@ else:
         pool={"min_size": 1, "max_size": env.int("DATABASE_POOL", default=10), "timeout": 10},
         # A process that stands still in the middle of a decision must not hold up all others.
         options="-c idle_in_transaction_session_timeout=10s",
+        # Nor may a process wait for minutes for a server that it cannot reach any more.
+        keepalives_idle=10,
+        keepalives_interval=5,
+        keepalives_count=3,
+        tcp_user_timeout=20_000,
     )
 
 # Redis carries messages; what it forgets is rebuilt from the database.

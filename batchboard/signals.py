@@ -14,10 +14,12 @@ batch_changed = Signal()
 
 
 def announce_work() -> None:
+    """Something may be admitted now: a batch, a limit or an item changed."""
     work_available.send(sender=None)
 
 
 def announce_batch(public_id: str) -> None:
+    """A batch changed, or whatever else has a page with this id."""
     batch_changed.send(sender=None, batch=public_id)
 
 

@@ -1,7 +1,8 @@
-"""The states of batches and items, and the moves that are legal between them.
+"""The states of batches, items and message batches, and the moves that are legal for the first two.
 
 This is the only place that says what may follow what. A move is made by a verb of a model, as one
-conditional UPDATE over `sources`; how many rows it changed says who won.
+conditional UPDATE over `sources`; how many rows it changed says who won. The engine moves many
+items in statements of its own, and a test that asks the database holds them to this table.
 """
 
 from dataclasses import dataclass
@@ -113,7 +114,6 @@ OPEN_BATCH = frozenset({B.QUEUED, B.RUNNING})
 """States in which the governor may let calls of a batch through."""
 
 UNFINISHED_BATCH = OPEN_BATCH | {B.PAUSED}
-ENDED_ITEM = frozenset({I.SUCCEEDED, I.DEAD, I.CANCELLED})
 
 
 class MoveRefused(Exception):

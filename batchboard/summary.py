@@ -1,4 +1,4 @@
-"""A batch in plain values, for machines: the command line's JSON, and later the API's."""
+"""A batch, or the limits, in plain values for machines: money in dollars, moments as ISO text."""
 
 from datetime import datetime
 from decimal import Decimal
@@ -60,6 +60,7 @@ def number(amount: Decimal | None) -> float | None:
 
 
 def stamp(moment: datetime | None) -> str | None:
+    """ISO 8601, with its offset."""
     return None if moment is None else moment.isoformat()
 
 

@@ -1,4 +1,4 @@
-"""A task type as a TOML file."""
+"""A task type as a TOML file, read strictly: what is wrong is said with its field and line."""
 
 import re
 import tomllib

@@ -1,6 +1,7 @@
 """Carries the domain's announcements to Redis: nudges for the pump, changes for who watches."""
 
 import logging
+import time
 
 import redis
 from django.conf import settings
@@ -9,7 +10,28 @@ from batchboard import signals
 
 log = logging.getLogger(__name__)
 CHANNEL = "batchboard:changes"
+QUIET_SECONDS = 2.0
 _redis = redis.Redis.from_url(settings.REDIS_URL, socket_timeout=0.5, socket_connect_timeout=0.5)
+
+
+class _Publisher:
+    """Publishes changes, and says nothing for a while where nobody took the last one: who records
+    calls announces too, and must not wait each time for a broker that does not answer."""
+
+    def __init__(self) -> None:
+        self._quiet_until = 0.0
+
+    def publish(self, batch: str) -> None:
+        if time.monotonic() < self._quiet_until:
+            return
+        try:
+            _redis.publish(CHANNEL, batch)
+        except redis.RedisError as error:
+            self._quiet_until = time.monotonic() + QUIET_SECONDS
+            log.debug("nobody hears of %s: %s", batch, error)
+
+
+_publisher = _Publisher()
 
 
 def connect() -> None:
@@ -24,7 +46,4 @@ def _nudge(**_: object) -> None:
 
 
 def _publish(batch: str, **_: object) -> None:
-    try:
-        _redis.publish(CHANNEL, batch)
-    except redis.RedisError as error:
-        log.debug("nobody hears of %s: %s", batch, error)
+    _publisher.publish(batch)

@@ -108,7 +108,7 @@ class Buckets:
         return max(1.0, self.rate[kind] * BURST_SECONDS)
 
     def _refill(self) -> None:
-        since = self.row.level_at
+        since = self._since()
         passed = 0.0 if since is None else max(0.0, (self.now - since).total_seconds())
         for kind in KINDS:
             level = getattr(self.row, kind)
@@ -118,5 +118,15 @@ class Buckets:
         rate = self.rate["output_tokens"]
         full, level = rate * PROVIDER_SECONDS, self.row.generated
         self.row.generated = full if level is None else min(full, level + passed * rate)
-        if since is None or self.now > since:
-            self.row.level_at = self.now
+        self.row.level_at = self.now
+
+    def _since(self) -> datetime | None:
+        """When the levels were right. A clock that was set back takes the moments of this row with
+        it: else nothing would be let through until it is as late again as it was."""
+        row, since = self.row, self.row.level_at
+        if since is None or since <= self.now:
+            return since
+        back = since - self.now
+        row.paused_until = None if row.paused_until is None else row.paused_until - back
+        row.episode_at = None if row.episode_at is None else row.episode_at - back
+        return self.now

@@ -105,6 +105,12 @@ class Finished:
     parts: list[PartReply]
     started_at: datetime
 
+    def unrecordable(self, error: Exception) -> "Finished":
+        """The same call, as one of which nothing is known but that its record failed."""
+        problem = f"Its answer could not be recorded: {type(error).__name__}."
+        parts = [PartReply(Outcome.UNKNOWN, problem) for _ in self.parts]
+        return Finished(self.call, Reply(Outcome.UNKNOWN, problem), parts, self.started_at)
+
 
 @dataclass(slots=True)
 class Began:

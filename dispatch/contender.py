@@ -6,7 +6,7 @@ from datetime import datetime
 
 from batchboard import rows
 from batchboard.models import Limits, Schedule
-from batchboard.models.batch import group_size
+from batchboard.models.run_options import group_size
 from batchboard.states import Block, Wait
 from dispatch.buckets import Need
 from dispatch.conversations import Conversations

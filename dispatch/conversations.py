@@ -8,7 +8,7 @@ from typing import Any
 
 from batchboard import rows
 from batchboard.models import Attempt
-from batchboard.models.batch import SESSION_SECONDS, SESSION_TOKENS
+from batchboard.models.run_options import SESSION_SECONDS, SESSION_TOKENS
 from dispatch.modes.work import Turn
 from dispatch.outcome import Outcome
 

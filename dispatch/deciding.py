@@ -20,8 +20,7 @@ class Deciding:
 
     def buckets(self, model: str) -> Buckets:
         if model not in self._buckets:
-            row = ModelLimit.objects.filter(pk=model).first()
-            row = row or ModelLimit.objects.create(pk=model)
+            row, _ = ModelLimit.objects.get_or_create(pk=model)
             self._buckets[model] = Buckets(row, self.limits, self.now)
         return self._buckets[model]
 

@@ -15,18 +15,18 @@ from batchboard.estimate import Allowed, Estimate, Work, estimate
 from batchboard.models import Limits, Measured, Mode, ModelLimit, RunOptions, TaskVersion
 from batchboard.models.prices import applied
 from batchboard.task_file import TaskDefinition
-from dispatch.governor import OVERHEAD_TOKENS
 from dispatch.modes import MODES
 from dispatch.modes.cached import lifetime, minimum_tokens
 from dispatch.modes.provider_batch import LIFETIME
 from dispatch.modes.single import Single
 from dispatch.modes.work import ItemWork, VersionWork
 from dispatch.provider import count_tokens, make_client
+from dispatch.purse import OVERHEAD_TOKENS
 
 if TYPE_CHECKING:
-    import anthropic
+    pass
 else:
-    from dispatch.sdk import anthropic
+    pass
 
 log = logging.getLogger(__name__)
 SAMPLE = 3
@@ -47,7 +47,7 @@ def count(work: VersionWork, rows: Sequence[Mapping[str, Any]]) -> Counted:
     without counts is still an estimate, and says so."""
     try:
         return asyncio.run(_count(work, rows[:SAMPLE]))
-    except (anthropic.AnthropicError, OSError) as error:
+    except Exception as error:
         log.info("the provider counted nothing: %s", error)
         return Counted()
 

@@ -9,19 +9,16 @@ never more is spent, than the limits allow, however many processes ask.
 import heapq
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from datetime import timedelta
 from functools import partial
-from hashlib import sha256
 
 from django.db import transaction
 
 from batchboard import rows, signals
-from batchboard.models import Batch, Limits, Price
-from batchboard.models.prices import Applied, applied, why_not
-from batchboard.money import dollars, share_out, units
+from batchboard.models import Batch, Limits
+from batchboard.money import share_out
 from batchboard.pricing import Rates
-from batchboard.states import BatchState, Block, ItemState, Wait
-from dispatch import conversations
+from batchboard.states import BatchState, Wait
+from dispatch import admitted
 from dispatch.buckets import WAITS, Need
 from dispatch.calls import Call, Part
 from dispatch.contender import Contender, contenders
@@ -29,22 +26,13 @@ from dispatch.conversations import Conversation
 from dispatch.deciding import Deciding
 from dispatch.live import Live
 from dispatch.modes.queued import Queued
+from dispatch.price_rows import price_row
+from dispatch.purse import Purse
 from dispatch.submitting import STEP_SECONDS, Request, Submitting
 
-GRANT_SECONDS = 10
-"""A grant that its worker did not take by then was lost on the way and counts for nothing."""
-
-OVERHEAD_TOKENS = 1_000
-"""What a request may weigh beyond the bytes that we send: the provider's own framing, and the
-instructions that it adds for structured output."""
-
-MAX_TOKENS = 128_000
-
-ATTEMPT = (
-    "item_id", "batch_id", "worker_id", "price_id", "model", "mode", "call", "slot", "prime",
-    "max_tokens", "expected_input", "expected_output", "reserved", "granted_at", "granted_until",
-    "started_at", "outcome", "problem", "request_id", "cache", "session_id",
-)  # fmt: skip
+MOST_ITEMS = 5_000
+"""Items that one round lets through: more wait for the next, so that no decision, however high the
+cap and however many items share a call, holds the lock for long."""
 
 
 @dataclass(slots=True)
@@ -108,23 +96,21 @@ class _Round:
         self.submitting = Submitting(made, live)
         self.chosen: list[tuple[Call, Conversation | None]] = []
         self.result = Admission()
+        self.items = 0
         self.binds = ""
-        self.prices: dict[str, Applied | None] = {}
-        ceiling = self.limits.configured("budget")
-        self.money = (
-            None if ceiling is None
-            else units(ceiling - self.limits.spent(self.now)) - live.reserved
-        )  # fmt: skip
+        self.purse = Purse(made, live)
 
     def choose(self) -> None:
         """Deal out slots one by one: the batch with the fewest in flight is served first."""
         line = [(*contender.order, contender) for contender in self.contenders]
         heapq.heapify(line)
         chunk = max(1, -(-max(0, self.free) // max(1, len(line))))
-        while line:
+        while line and self.items < MOST_ITEMS:
             contender = heapq.heappop(line)[-1]
             if self._serve(contender, chunk):
                 heapq.heappush(line, (*contender.order, contender))
+        if line:
+            self.result.retry_after(0.0)
 
     def _serve(self, contender: Contender, chunk: int) -> bool:
         """Choose one call of this batch if everything allows it; else note what it waits for."""
@@ -151,21 +137,21 @@ class _Round:
     def _submit(self, contender: Contender) -> None:
         """Put what the money allows into the batch's submission; it needs neither slot nor
         tokens of the model's buckets."""
-        if contender.block or not self._may_cost(contender):
+        if contender.block or not self.purse.may_cost(contender):
             return
-        price = self._price(contender.work.model)
+        price = self.purse.price(contender.work.model)
         half = None if price is None else price.halved()
 
         def worst(item: Queued) -> Request:
-            return Request(item, *self._worst(contender, [item], half.rates if half else None))
+            return Request(item, *self.purse.worst(contender, [item], half.rates if half else None))
 
         def affords(reserved: int) -> bool:
-            affordable = self._affordable(contender, reserved)
+            affordable = self._affords(contender, reserved)
             if affordable:
-                self._hold(reserved)
+                self.purse.hold(reserved)
             return affordable
 
-        row = None if half is None else _price_row(contender.work.model, half)
+        row = None if half is None else price_row(contender.work.model, half)
         if self.submitting.fill(contender, row, worst, affords):
             self.result.retry_after(STEP_SECONDS)
         if contender.waits or contender.block:
@@ -192,9 +178,9 @@ class _Round:
             contender.waits, contender.waits_until = Wait.PROVIDER_PAUSE, buckets.row.paused_until
             self.result.retry_after(buckets.paused_for)
             return False
-        if not self._may_cost(contender):
+        if not self.purse.may_cost(contender):
             return False
-        price = self._price(contender.work.model)
+        price = self.purse.price(contender.work.model)
         need = contender.need(items)
         short = buckets.short_of(need)
         if short is not None:
@@ -203,56 +189,18 @@ class _Round:
             self.result.retry_after(seconds)
             return False
         call = self._call(contender, items, need, price.rates if price else None)
-        if not self._affordable(contender, call.reserved):
+        if not self._affords(contender, call.reserved):
             return False
         call.number = self.made.number()
         buckets.take(need)
         self._take(contender, call)
         return True
 
-    def _price(self, model: str) -> Applied | None:
-        """One price for the whole round, so that what is reserved and what is recorded agree."""
-        if model not in self.prices:
-            self.prices[model] = applied(model, self.now)
-        return self.prices[model]
-
-    def _price_row(self, model: str) -> int | None:
-        price = self._price(model)
-        return None if price is None else _price_row(model, price)
-
-    def _may_cost(self, contender: Contender) -> bool:
-        """Whether its model has a price, or it may run without one; else it stands still."""
-        if self._price(contender.work.model) is None and (refusal := self._unpriced(contender)):
-            contender.block = Block.UNPRICED, refusal
-        return contender.block is None
-
-    def _unpriced(self, contender: Contender) -> str:
-        row = contender.row
-        return why_not(
-            contender.work.model,
-            self.now,
-            unpriced_ok=row.unpriced_ok,
-            budget=row.budget,
-            ceiling=self.money,
-        )
-
-    def _worst(
-        self, contender: Contender, items: Sequence[Queued], rates: Rates | None
-    ) -> tuple[int, int]:
-        """The output tokens that a request for `items` may take, and the units that it costs at
-        the most."""
-        max_tokens = contender.mode.max_tokens(contender.work, len(items))
-        if items[0].widened:
-            max_tokens *= 2
-        max_tokens = min(MAX_TOKENS, max_tokens)
-        bound = contender.bound(items) + OVERHEAD_TOKENS
-        return max_tokens, rates.worst(bound, max_tokens, cache=contender.cache) if rates else 0
-
     def _call(
         self, contender: Contender, items: Sequence[Queued], need: Need, rates: Rates | None
     ) -> Call:
         work, row = contender.work, contender.row
-        max_tokens, reserved = self._worst(contender, items, rates)
+        max_tokens, reserved = self.purse.worst(contender, items, rates)
         shares = share_out(reserved, [item.prompt_bytes + max_tokens for item in items])
         return Call(
             number=0,
@@ -276,95 +224,33 @@ class _Round:
             salt=row.cache_salt,
         )
 
-    def _affordable(self, contender: Contender, reserved: int) -> bool:
-        """Whether the batch and the installation can pay the worst case; if nothing in flight can
-        free money either, a person has to."""
-        budget = contender.row.budget
-        if budget is not None and budget - contender.row.spent - contender.reserved < reserved:
-            contender.waits = Wait.MONEY
-            if not contender.in_flight:
-                contender.block = (
-                    Block.BUDGET,
-                    f"${dollars(contender.row.spent):.4f} of ${dollars(budget):.4f} is spent, and"
-                    f" the next call may cost ${dollars(reserved):.4f}.",
-                )
-            return False
-        if self.money is not None and self.money < reserved:
-            contender.waits, self.binds = Wait.MONEY, "money"
-            if not self.live.reserved:
-                contender.block = (
-                    Block.CEILING,
-                    f"The ceiling leaves ${dollars(max(0, self.money)):.4f}, and the next call may"
-                    f" cost ${dollars(reserved):.4f}.",
-                )
-            return False
-        return True
+    def _affords(self, contender: Contender, reserved: int) -> bool:
+        affordable = self.purse.affords(contender, reserved)
+        if self.purse.ceiling_binds:
+            self.binds = "money"
+        return affordable
 
     def _take(self, contender: Contender, call: Call) -> None:
         going_on = contender.conversations.next() if contender.mode.converses else None
         if going_on is not None:
             call.context_bytes, call.last = going_on.bytes, going_on.last
         contender.take(len(call.parts), call.reserved)
-        self._hold(call.reserved)
+        self.purse.hold(call.reserved)
         self.live.by_work[contender.work_key] += 1
         self.free -= 1
+        self.items += len(call.parts)
         next(target for target in self.targets if target.worker == call.worker).room -= 1
         self.chosen.append((call, going_on))
-
-    def _hold(self, reserved: int) -> None:
-        self.live.reserved += reserved
-        if self.money is not None:
-            self.money -= reserved
 
     def write(self, *, granted: bool) -> Admission:
         """Write the round down: one statement for each table."""
         self.submitting.write()
         if self.chosen:
-            self._write_attempts(granted)
+            admitted.write(self.chosen, self.purse.price_row, self.now, granted=granted)
         self._write_batches()
         self.limits.binds = self.binds
         self.result.calls = [call for call, _ in self.chosen]
         return self.result
-
-    def _write_attempts(self, granted: bool) -> None:
-        self._write_conversations()
-        calls = [call for call, _ in self.chosen]
-        rows.update_rows(
-            "batchboard_item",
-            ["state", "due_at", "tries+"],
-            [
-                (part.item, ItemState.RUNNING.value, None, 1)
-                for call in calls
-                for part in call.parts
-            ],
-        )
-        until = self.now + timedelta(seconds=GRANT_SECONDS) if granted else None
-        started_at = None if granted else self.now
-        # What belongs to the call as a whole stands with the first of its items.
-        inserted = rows.insert_rows(
-            "batchboard_attempt",
-            ATTEMPT,
-            [
-                (part.item, call.batch, call.worker, self._price_row(call.model), call.model,
-                 call.mode, call.number, int(first), call.prime, call.max_tokens,
-                 call.expected_input if first else 0, call.expected_output if first else 0,
-                 part.reserved, self.now, until, started_at, "", "", "", call.cache, call.session)
-                for call in calls
-                for part, first in zip(call.parts, _first_of(call), strict=True)
-            ],
-            returning="id, item_id",
-        )  # fmt: skip
-        ids = {item: attempt for attempt, item in inserted}
-        for call in calls:
-            for part in call.parts:
-                part.attempt = ids[part.item]
-
-    def _write_conversations(self) -> None:
-        begun = [(call.batch, one) for call, one in self.chosen if one and one.id is None]
-        if begun:
-            conversations.write(begun, self.now)
-        for call, one in self.chosen:
-            call.session = one.id if one else None
 
     def _write_batches(self) -> None:
         moved = [
@@ -385,22 +271,3 @@ class _Round:
                     waits_for=waits, waits_until=contender.waits_until
                 )
                 transaction.on_commit(partial(signals.announce_batch, row.public_id))
-
-
-def _first_of(call: Call) -> list[bool]:
-    return [number == 0 for number in range(len(call.parts))]
-
-
-def _price_row(model: str, price: Applied) -> int:
-    """The id of the stored record of what is applied."""
-    digest = sha256(f"{model} {price}".encode()).hexdigest()
-    if digest not in _price_rows:
-        row, _ = Price.objects.get_or_create(
-            digest=digest,
-            defaults={"model": model, "rates": price.rates.as_json(), "source": price.source},
-        )
-        _price_rows[digest] = row.pk
-    return _price_rows[digest]
-
-
-_price_rows: dict[str, int] = {}

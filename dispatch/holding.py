@@ -4,19 +4,20 @@ same while a long request is on its way."""
 import logging
 import os
 import secrets
-import socket
 import threading
 import time
 from datetime import timedelta
 from typing import Any
 
-from django.db import InterfaceError, OperationalError, connections
+from django.db import connections
 from django.db.models import Q
 
 from batchboard import rows
 from batchboard.models import QueueSign, Submission
 from batchboard.models.queue_sign import FILES
-from dispatch.rescue import is_alive
+from batchboard.states import SubmissionState
+from dispatch.database import AWAY, drop_connection
+from dispatch.process_identity import is_alive, machine
 
 log = logging.getLogger(__name__)
 
@@ -74,8 +75,9 @@ class Held:
                     if not self._mine().update(lease_until=until):
                         return
                     self._deadline = asked + LEASE_SECONDS
-                except (OperationalError, InterfaceError):
+                except AWAY:
                     log.warning("a submission's lease could not be renewed: the database is away")
+                    drop_connection()
         finally:
             connections.close_all()
 
@@ -85,13 +87,21 @@ def claim() -> Held | None:
     now = rows.now()
     due = Submission.objects.due(now).select_related("batch").order_by("pk")
     for row in due[:50]:
-        if row.lease_until is not None and row.lease_until > now and not _is_of_the_dead(row.owner):
+        dead = _is_of_the_dead(row.owner)
+        if row.lease_until is not None and row.lease_until > now and not dead:
             continue
-        owner = f"{socket.gethostname()}/{os.getpid()}/{secrets.token_hex(6)}"
+        owner = f"{machine()}/{os.getpid()}/{secrets.token_hex(6)}"
         asked = time.monotonic()
         free = Q(owner="") | Q(owner=row.owner, lease_until=row.lease_until)
         mine = Submission.objects.open().filter(free, pk=row.pk, state=row.state)
-        if mine.update(owner=owner, lease_until=now + timedelta(seconds=LEASE_SECONDS)):
+        taken: dict[str, Any] = {
+            "owner": owner,
+            "lease_until": now + timedelta(seconds=LEASE_SECONDS),
+        }
+        if dead and row.state == SubmissionState.SENDING:
+            # What it may have been sending ended with it.
+            taken["cut_off_at"] = now
+        if mine.update(**taken):
             row.refresh_from_db()
             return Held(row, owner, asked + LEASE_SECONDS)
     return None
@@ -100,4 +110,4 @@ def claim() -> Held | None:
 def _is_of_the_dead(owner: str) -> bool:
     """On this machine a process that is gone needs no waiting for its lease."""
     host, pid, _ = f"{owner}//".split("/", 2)
-    return host == socket.gethostname() and pid.isdigit() and not is_alive(int(pid))
+    return host == machine() and pid.isdigit() and not is_alive(int(pid))

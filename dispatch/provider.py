@@ -9,8 +9,11 @@ from __future__ import annotations
 
 import asyncio
 import json
+import math
 import time
 from collections.abc import Callable
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING, Any
 
 import aiohttp
@@ -27,6 +30,9 @@ else:
     from dispatch.sdk import anthropic
 
 NOTHING = Usage()
+MOST_TOKENS = 10**9
+MOST_A_MINUTE = 10**9
+LONGEST_WAIT_SECONDS = 3600.0
 SPEND_CODES = {"enforced_spend_limit_reached", "contract_spend_limit_reached"}
 STOPS = {
     "end_turn": Outcome.OK,
@@ -71,7 +77,7 @@ async def ask(
                 reply = await _streamed(client, request, seconds, on_begin)
     except TimeoutError:
         reply = Reply(Outcome.TIMEOUT, f"No answer within {seconds:g} s.")
-    except (anthropic.AnthropicError, httpx2.HTTPError, ValueError, KeyError, TypeError) as error:
+    except Exception as error:
         reply = reply_to(error)
     reply.latency = time.perf_counter() - began
     return reply
@@ -120,6 +126,8 @@ async def _streamed(
 def read_message(message: dict[str, Any], status: int, headers: Any) -> Reply:
     """An answer of the provider as a reply; one without a stop reason was cut off on its way."""
     stop = message.get("stop_reason")
+    if stop is not None and not isinstance(stop, str):
+        raise TypeError("The answer's stop reason is no text.")
     blocks = message.get("content") or []
     text = "".join(block.get("text", "") for block in blocks if block.get("type") == "text")
     if stop is None:
@@ -145,15 +153,24 @@ def read_message(message: dict[str, Any], status: int, headers: Any) -> Reply:
 
 def read_usage(usage: dict[str, Any]) -> Usage:
     """Tokens by kind; writes to the cache are told apart by lifetime where the answer does."""
-    written = usage.get("cache_creation_input_tokens") or 0
-    hour = (usage.get("cache_creation") or {}).get("ephemeral_1h_input_tokens") or 0
+    written = _tokens(usage.get("cache_creation_input_tokens") or 0)
+    detail = usage.get("cache_creation") or {}
+    hour = min(written, _tokens(detail.get("ephemeral_1h_input_tokens") or 0))
     return Usage(
-        input=usage["input_tokens"],
-        output=usage["output_tokens"],
+        input=_tokens(usage["input_tokens"]),
+        output=_tokens(usage["output_tokens"]),
         cache_write_5m=written - hour,
         cache_write_1h=hour,
-        cache_read=usage.get("cache_read_input_tokens") or 0,
+        cache_read=_tokens(usage.get("cache_read_input_tokens") or 0),
     )
+
+
+def _tokens(count: Any) -> int:
+    """A count of tokens that can be one. What stands between us and the provider may say anything,
+    and a number that no column takes would spoil the record of other calls."""
+    if not isinstance(count, int) or not 0 <= count <= MOST_TOKENS:
+        raise ValueError(f"The answer counts {count!r:.40} tokens.")
+    return count
 
 
 def reply_to(error: Exception) -> Reply:
@@ -224,7 +241,9 @@ def _outcome_of(error: anthropic.APIStatusError) -> Outcome:
 def _broken(error: Exception) -> Reply:
     if isinstance(error, anthropic.APITimeoutError):
         return Reply(Outcome.TIMEOUT, "The connection timed out.")
-    if isinstance(error, anthropic.APIConnectionError | httpx2.HTTPError):
+    if isinstance(
+        error, anthropic.APIConnectionError | httpx2.HTTPError | aiohttp.ClientError | OSError
+    ):
         usage = NOTHING if _never_sent(error) else None
         return Reply(Outcome.NETWORK, f"The connection failed: {_cause(error)}.", usage=usage)
     return Reply(Outcome.UNKNOWN, f"{type(error).__name__}: {error}"[:300])
@@ -258,11 +277,27 @@ def _code(error: anthropic.APIStatusError) -> str | None:
 
 
 def _number(text: str | None) -> int | None:
-    return int(text) if text and text.isdigit() else None
+    """A count of a header. Gateways say "unlimited" with the largest number that they know, which
+    is more than a column takes."""
+    if not text or not (text.isascii() and text.isdigit()):
+        return None
+    return min(int(text[:20]), MOST_A_MINUTE)
 
 
 def _seconds(text: str | None) -> float | None:
+    """How long to wait, told in seconds or as a date; an hour at the most, since what is longer
+    can as well be asked again."""
     try:
-        return max(0.0, float(text)) if text else None
+        told = float(text) if text else math.nan
     except ValueError:
-        return None
+        told = _seconds_until(text or "")
+    return None if math.isnan(told) else min(max(0.0, told), LONGEST_WAIT_SECONDS)
+
+
+def _seconds_until(date: str) -> float:
+    try:
+        moment = parsedate_to_datetime(date)
+    except ValueError:
+        return math.nan
+    moment = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+    return (moment - datetime.now(UTC)).total_seconds()

@@ -1,5 +1,6 @@
 """The pump: starts work where no completion can, and spreads it over the worker processes."""
 
+import logging
 from collections import defaultdict
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -11,6 +12,8 @@ from batchboard.states import UNFINISHED_BATCH
 from dispatch import governor, history, rescue
 from dispatch.deciding import Deciding, deciding
 from dispatch.live import count_live
+
+log = logging.getLogger(__name__)
 
 FRESH_SECONDS = 8.0
 """A worker that took no message off its queue for so long gets no more until it does."""
@@ -53,7 +56,11 @@ def pump() -> Pumped:
     history.sample(made.limits, live.slots + len(admission.calls), made.now)
     done = F("succeeded") + F("dead") + F("cancelled")
     for batch in Batch.objects.filter(state__in=UNFINISHED_BATCH, total__lte=done):
-        batch.finish()
+        try:
+            batch.finish()
+        except Exception:
+            # What was let through above must be sent all the same.
+            log.exception("batch %s could not be finished", batch.public_id)
     return Pumped(grants, [worker.node for worker in workers], admission.retry_in)
 
 

@@ -1,21 +1,45 @@
 """Rescue: what dead workers and lost messages held goes back into the line."""
 
-import os
-import socket
-from datetime import datetime, timedelta
+from collections import Counter
+from datetime import datetime
+from time import monotonic
 
-from django.db.models import F, Sum
+from django.db.models import Count, F, Sum, Value
 
 from batchboard.models import Attempt, Batch, Item, LedgerDay, Limits, Spend, Worker
 from batchboard.models.fields import UsdField
 from batchboard.models.ledger_day import Line
 from batchboard.models.limits import month_of
 from batchboard.money import units
-from batchboard.states import BatchState, ItemState
+from batchboard.states import BatchState
+from dispatch.lease import LEASE_SECONDS
 from dispatch.outcome import Action, Outcome, decide
+from dispatch.process_identity import is_alive, machine
 from dispatch.recorder import chance
 
-KEEP_WORKERS = timedelta(days=1)
+LEAP_SECONDS = 2.0
+DIED = "Its worker died."
+
+
+class Clock:
+    """Notices that the clock was set forward, or that the machine slept. Leases seem to be over
+    then whose holders live, and would renew them in a moment."""
+
+    def __init__(self) -> None:
+        self._seen: tuple[datetime, float] | None = None
+        self._trusted_from = 0.0
+
+    def tells_who_is_late(self, now: datetime) -> bool:
+        at = monotonic()
+        if self._seen is not None:
+            passed = (now - self._seen[0]).total_seconds() - (at - self._seen[1])
+            if passed > LEAP_SECONDS:
+                self._trusted_from = at + LEASE_SECONDS
+        self._seen = now, at
+        return at >= self._trusted_from
+
+
+clock = Clock()
 
 
 def sweep(limits: Limits, now: datetime) -> int:
@@ -25,9 +49,10 @@ def sweep(limits: Limits, now: datetime) -> int:
     knows, so its reservation stays as the bound of its cost. One that was only granted never
     called, and counts for nothing.
     """
-    _end_leases_of_the_dead(now)
+    _fence_the_dead()
     _end_cancelled()
-    Worker.objects.filter(fenced=False, lease_until__lte=now).update(fenced=True)
+    if clock.tells_who_is_late(now):
+        Worker.objects.filter(fenced=False, lease_until__lte=now).update(fenced=True)
     live = Attempt.objects.live().filter(pk__gte=limits.oldest_live)
     unsent = live.filter(started_at=None).filter(granted_until__lte=now) | live.filter(
         started_at=None, worker__fenced=True
@@ -40,34 +65,44 @@ def sweep(limits: Limits, now: datetime) -> int:
 
 def _forget(unsent: list[tuple[int, int]], now: datetime) -> int:
     if unsent:
-        Item.objects.filter(pk__in=[item for _, item in unsent], state=ItemState.RUNNING).update(
-            state=ItemState.WAITING, due_at=now, tries=F("tries") - 1
-        )
+        items = Item.objects.filter(pk__in=[item for _, item in unsent])
+        items.move("return", due_at=now, tries=F("tries") - 1)
         Attempt.objects.filter(pk__in=[pk for pk, _ in unsent], started_at=None).delete()
     return len(unsent)
 
 
 def _lose(lost: list[Attempt], now: datetime) -> int:
+    if not lost:
+        return 0
+    earlier = _losses([attempt.item_id for attempt in lost])
+    again: list[int] = []
+    dead: list[Attempt] = []
     for attempt in lost:
-        earlier = Attempt.objects.ended().filter(
-            item=attempt.item_id, pk__gt=F("item__tries_since"), outcome=Outcome.LOST
-        )
-        decision = decide(Outcome.LOST, {Outcome.LOST: earlier.count()}, chance)
-        again = decision.action is not Action.BURY
-        Item.objects.filter(pk=attempt.item_id, state=ItemState.RUNNING).update(
-            state=ItemState.WAITING if again else ItemState.DEAD,
-            due_at=now if again else None,
-            outcome=Outcome.LOST,
-            problem="Its worker died.",
-        )
-        if not again:
-            Batch.objects.filter(pk=attempt.batch_id).update(dead=F("dead") + 1)
+        losses = {str(Outcome.LOST): earlier.get(attempt.item_id, 0)}
+        if decide(Outcome.LOST, losses, chance).action is Action.BURY:
+            dead.append(attempt)
+        else:
+            again.append(attempt.item_id)
+    items = Item.objects.filter(pk__in=again)
+    items.move("return", due_at=now, outcome=Outcome.LOST, problem=DIED)
+    items = Item.objects.filter(pk__in=[attempt.item_id for attempt in dead])
+    items.move("bury", due_at=None, outcome=Outcome.LOST, problem=DIED)
+    for batch, count in Counter(attempt.batch_id for attempt in dead).items():
+        Batch.objects.filter(pk=batch).update(dead=F("dead") + count)
     Attempt.objects.filter(pk__in=[attempt.pk for attempt in lost]).update(
-        ended_at=now, outcome=Outcome.LOST, problem="Its worker died.", cost=None
+        ended_at=now, outcome=Outcome.LOST, problem=DIED, cost=None
     )
     _hold_bounds([attempt.pk for attempt in lost], now)
     LedgerDay.objects.add([_line(attempt) for attempt in lost], now)
     return len(lost)
+
+
+def _losses(items: list[int]) -> dict[int, int]:
+    """How often items were lost before, since a person last sent them again."""
+    before = Attempt.objects.ended().filter(
+        item__in=items, pk__gt=F("item__tries_since"), outcome=Outcome.LOST
+    )
+    return dict(before.order_by().values_list("item").annotate(Count("id")))
 
 
 def _line(attempt: Attempt) -> Line:
@@ -80,8 +115,6 @@ def _hold_bounds(attempts: list[int], now: datetime) -> None:
         Attempt.objects.filter(pk__in=attempts).order_by().values("batch").annotate(Sum("reserved"))
     )
     for row in sums:
-        from django.db.models import Value
-
         bound = Value(row["reserved__sum"], output_field=UsdField())
         Batch.objects.filter(pk=row["batch"]).update(unknown_cost=F("unknown_cost") + bound)
         Spend.objects.get_or_create(pk=month_of(now))
@@ -92,24 +125,13 @@ def _end_cancelled() -> None:
     """End items that went back to waiting after their batch was cancelled."""
     done = F("succeeded") + F("dead") + F("cancelled")
     for batch in Batch.objects.filter(state=BatchState.CANCELLED, total__gt=done):
-        left = batch.items.waiting().update(state=ItemState.CANCELLED)
+        left = batch.items.waiting().move("cancel")
         if left:
             Batch.objects.filter(pk=batch.pk).update(cancelled=F("cancelled") + left)
 
 
-def _end_leases_of_the_dead(now: datetime) -> None:
+def _fence_the_dead() -> None:
     """On this machine a process that is gone needs no waiting for its lease."""
-    mine = Worker.objects.filter(fenced=False, host=socket.gethostname(), lease_until__gt=now)
-    for worker in mine:
+    for worker in Worker.objects.filter(fenced=False, host=machine()):
         if not is_alive(worker.pid):
-            Worker.objects.filter(pk=worker.pk, fenced=False).update(lease_until=now)
-
-
-def is_alive(pid: int) -> bool:
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    except PermissionError:
-        pass
-    return True
+            Worker.objects.filter(pk=worker.pk).update(fenced=True)

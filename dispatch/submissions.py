@@ -5,7 +5,8 @@ The API knows no idempotency key, so that nothing may be sent twice by mistake. 
 whether the provider took it, and looks for it: among the provider's batches of that time for one of
 as many requests. Its results prove that it is the right one; a wrong one is put back, and the
 search goes on. Only when none showed up for longer than the request could have been on its way is
-it sent again.
+it sent again: a minute after it ended, where that is known, because its error came or because its
+process is gone from this machine, and else a minute after its longest time.
 """
 
 from __future__ import annotations
@@ -20,13 +21,12 @@ from typing import IO, TYPE_CHECKING, Any
 from django.db import connections
 
 from batchboard import rows, signals
-from batchboard.models import Attempt, ItemInput, Submission
+from batchboard.models import Submission
 from batchboard.models.lifecycle import decision
-from batchboard.money import units
-from batchboard.pricing import Rates, Usage
+from batchboard.pricing import Usage
 from batchboard.states import OPEN_BATCH, BatchState, SubmissionState
 from dispatch import holding, recorder
-from dispatch.calls import Call, Finished, Part, Reply
+from dispatch.calls import Reply
 from dispatch.holding import Held
 from dispatch.message_batches import (
     MessageBatches,
@@ -36,11 +36,10 @@ from dispatch.message_batches import (
     read_result,
     write_body,
 )
-from dispatch.modes import MODES
-from dispatch.modes.work import Framing, ItemWork
 from dispatch.outcome import Outcome
 from dispatch.provider import reply_to
-from dispatch.versions import work_of
+from dispatch.submission_ending import GROUP, end, settle
+from dispatch.submission_requests import attempt_of, is_ours, requests_of
 
 if TYPE_CHECKING:
     import anthropic
@@ -50,9 +49,6 @@ else:
 log = logging.getLogger(__name__)
 
 S = SubmissionState
-
-GROUP = 200
-"""Requests that are read, or settled, at a time."""
 
 GROUP_SECONDS = 1.0
 POST_SECONDS = 300.0
@@ -99,7 +95,7 @@ def _advance(held: Held) -> None:
     row = held.row
     if row.state in {S.PREPARING, S.READY}:
         if row.batch.state == BatchState.CANCELLED:
-            _end(held, Reply(Outcome.CANCELLED, "A person cancelled the batch.", usage=NOTHING))
+            end(held, Reply(Outcome.CANCELLED, "A person cancelled the batch.", usage=NOTHING))
         else:
             _send(held)
     elif row.state == S.SENDING:
@@ -115,7 +111,7 @@ def _advance(held: Held) -> None:
 
 def _send(held: Held) -> None:
     with tempfile.SpooledTemporaryFile(max_size=IN_MEMORY) as body:
-        count = write_body(body, _requests(held))
+        count = write_body(body, requests_of(held))
         if not count:
             held.write(state=S.ENDED, ended_at=rows.now())
             return
@@ -138,6 +134,7 @@ def _begin_to_send(held: Held, count: int) -> bool:
         held.write(
             state=S.SENDING,
             sent_at=rows.now(),
+            cut_off_at=None,
             next_at=None,
             requests=count,
             refused=[],
@@ -165,51 +162,14 @@ def _not_sent(held: Held, error: Exception) -> None:
     """An error answer: refused for good, refused for now, or nobody knows."""
     reply = reply_to(error)
     if reply.outcome in REFUSALS:
-        _end(
-            held, Reply(reply.outcome, reply.problem, usage=NOTHING, status=reply.status), S.FAILED
-        )
+        end(held, Reply(reply.outcome, reply.problem, usage=NOTHING, status=reply.status), S.FAILED)
     elif reply.outcome is Outcome.RATE_LIMITED or never_sent(error):
         wait = reply.retry_after or _longer(held.row.tries, LONGEST_LOOK_SECONDS)
         held.write(state=S.READY, sent_at=None)
         _put_off(held, reply.problem, wait)
     else:
+        held.write(cut_off_at=rows.now())
         _put_off(held, reply.problem, 1.0)
-
-
-def _requests(held: Held) -> Iterator[tuple[str, dict[str, Any]]]:
-    """The requests of all attempts. What no request can be made of ends here."""
-    row = held.row
-    work, mode = work_of(row.batch.version_id), MODES[row.batch.mode]
-    for attempts in _pages(row):
-        inputs = ItemInput.objects.filter(pk__in=[one.item_id for one in attempts])
-        data = dict(inputs.values_list("pk", "data"))
-        broken = []
-        for one in attempts:
-            framing = Framing(one.cache, row.batch.cache_salt)
-            item = ItemWork(one.item.key, data[one.item_id])
-            try:
-                request = mode.request(work, [item], one.max_tokens, framing)
-            except Exception as error:
-                log.exception("attempt %s could not be made", one.pk)
-                problem = f"{type(error).__name__}: {error}"[:300]
-                broken.append((one, Reply(Outcome.UNKNOWN, problem, usage=NOTHING)))
-            else:
-                yield _custom_id(row, one.pk), request
-        _settle(held, broken)
-
-
-def _pages(row: Submission) -> Iterator[list[Attempt]]:
-    """Its attempts, a few at a time; what is written in between disturbs nothing."""
-    last = 0
-    while page := list(
-        row.waiting_attempts.filter(pk__gt=last).select_related("item", "price")[:GROUP]
-    ):
-        yield page
-        last = page[-1].pk
-
-
-def _custom_id(row: Submission, attempt: int) -> str:
-    return f"{row.public_id}-{attempt}"
 
 
 # Looking for one that may have been created
@@ -230,7 +190,8 @@ def _search(held: Held) -> None:
         )
     )
     free = [one for one in reversed(found) if one.id not in taken]
-    over = row.sent_at + timedelta(seconds=POST_SECONDS + MARGIN_SECONDS)
+    ended = row.cut_off_at or row.sent_at + timedelta(seconds=POST_SECONDS)
+    over = ended + timedelta(seconds=MARGIN_SECONDS)
     if free:
         log.warning("submission %s: found as %s", row.public_id, free[0].id)
         _with_provider(held, free[0], proven=False)
@@ -269,7 +230,7 @@ def _look(held: Held) -> None:
         except anthropic.NotFoundError:
             if rows.now() < row.sent_at + LIFETIME:
                 raise
-            _end(held, Reply(Outcome.LOST, "The provider no longer knows its message batch."))
+            end(held, Reply(Outcome.LOST, "The provider no longer knows its message batch."))
             return
     if seen.ended_at is None:
         _put_off(held, "", _longer(row.tries, LONGEST_LOOK_SECONDS))
@@ -295,7 +256,7 @@ def _collect(held: Held) -> None:
         results = batches.results(row.provider_id)
         for group in _as_they_come(results):
             if not row.proven:
-                if not _is_ours(row, group[0][0]):
+                if not is_ours(row, group[0][0]):
                     _put_back(held)
                     return
                 held.write(proven=True)
@@ -304,7 +265,7 @@ def _collect(held: Held) -> None:
         # The connection may have ended early and said nothing of it.
         _put_off(held, "Results are missing.", FIRST_LOOK_SECONDS)
         return
-    _end(held, Reply(Outcome.LOST, "The provider's message batch holds no result for it."))
+    end(held, Reply(Outcome.LOST, "The provider's message batch holds no result for it."))
 
 
 def _put_back(held: Held) -> None:
@@ -326,72 +287,11 @@ def _settle_results(
 ) -> None:
     results: dict[int, dict[str, Any]] = {}
     for custom_id, result in group:
-        number = custom_id.rpartition("-")[2]
-        if _is_ours(held.row, custom_id) and number.isascii() and number.isdigit():
-            results[int(number)] = result
+        attempt = attempt_of(held.row, custom_id)
+        if attempt is not None:
+            results[attempt] = result
     attempts = held.row.waiting_attempts.filter(pk__in=results).select_related("item", "price")
-    _settle(held, [(one, read_result(results[one.pk], cancelled=cancelled)) for one in attempts])
-
-
-def _is_ours(row: Submission, custom_id: str) -> bool:
-    return custom_id.startswith(f"{row.public_id}-")
-
-
-# Settling
-
-
-def _end(held: Held, reply: Reply, state: SubmissionState = S.ENDED) -> None:
-    """End what has not ended as `reply` says, and the submission with it."""
-    row = held.row
-    while attempts := list(row.waiting_attempts.select_related("item", "price")[:GROUP]):
-        _settle(held, [(one, reply) for one in attempts])
-    held.write(
-        state=state,
-        ended_at=rows.now(),
-        next_at=None,
-        problem=reply.problem if state == S.FAILED else "",
-    )
-
-
-def _settle(held: Held, ended: Iterable[tuple[Attempt, Reply]]) -> None:
-    finished = [_finished(held.row, one, reply) for one, reply in ended]
-    if finished:
-        recorder.settle_submission(held.row.pk, held.owner, finished)
-
-
-def _finished(row: Submission, attempt: Attempt, reply: Reply) -> Finished:
-    began = row.sent_at or attempt.granted_at
-    if row.worked_at is not None:
-        reply.latency = max(0.0, (row.worked_at - began).total_seconds())
-    reserved = units(attempt.reserved)
-    call = Call(
-        number=attempt.call,
-        worker=0,
-        batch=row.batch_id,
-        version=row.batch.version_id,
-        model=attempt.model,
-        mode=attempt.mode,
-        max_tokens=attempt.max_tokens,
-        timeout=0.0,
-        rates=Rates.of_json(attempt.price.rates) if attempt.price else None,
-        reserved=reserved,
-        expected_input=0,
-        expected_output=0,
-        parts=[
-            Part(attempt.pk, attempt.item_id, attempt.item.key, attempt.item.prompt_bytes, reserved)
-        ],
-        cache=attempt.cache,
-        salt=row.batch.cache_salt,
-    )
-    work, mode = work_of(call.version), MODES[call.mode]
-    try:
-        parts = mode.read(work, [ItemWork(attempt.item.key, {})], call, reply)
-    except Exception as error:
-        log.exception("attempt %s could not be read", attempt.pk)
-        problem = f"{type(error).__name__}: {error}"[:300]
-        reply = Reply(Outcome.UNKNOWN, problem, usage=reply.usage, latency=reply.latency)
-        parts = mode.read(work, [ItemWork(attempt.item.key, {})], call, reply)
-    return Finished(call, reply, parts, began)
+    settle(held, [(one, read_result(results[one.pk], cancelled=cancelled)) for one in attempts])
 
 
 def _put_off(held: Held, problem: str, seconds: float | None = None) -> None:

@@ -2,6 +2,7 @@
 
 import gc
 import logging
+import time
 
 import redis
 from celery.signals import celeryd_after_setup, worker_ready, worker_shutdown, worker_shutting_down
@@ -9,7 +10,7 @@ from django.conf import settings
 from kombu.exceptions import OperationalError
 
 from batchboard import rows
-from batchboard.models import Batch, Tally
+from batchboard.models import Batch, PairTally, Tally
 from dispatch import pump as pumping
 from dispatch import submission_tasks
 from dispatch.celery import CALLS, app
@@ -32,6 +33,8 @@ class Process:
     runner: Runner | None = None
     makes_calls = False
     node = ""
+    pumps_at = 0.0
+    """When the next round that was asked for by this process is due, on the monotonic clock."""
 
 
 @app.task
@@ -44,9 +47,8 @@ def pump() -> None:
     for node in pumped.nodes:
         ping.apply_async(**_to(node))
     submission_tasks.nudge_if_due()
-    wait = pumped.retry_in
-    if wait is not None and wait < LONGEST_WAIT_SECONDS:
-        pump.apply_async(countdown=max(SHORTEST_WAIT_SECONDS, wait), expires=wait + 2)
+    if pumped.retry_in is not None and pumped.retry_in < LONGEST_WAIT_SECONDS:
+        _pump_again(max(SHORTEST_WAIT_SECONDS, pumped.retry_in))
 
 
 @app.task
@@ -69,6 +71,7 @@ def tidy() -> None:
     """Clear away what killed processes left, and sum up what was cancelled."""
     Batch.objects.discard_abandoned(rows.now())
     Tally.objects.catch_up()
+    PairTally.objects.catch_up()
 
 
 def nudge() -> None:
@@ -79,6 +82,15 @@ def nudge() -> None:
             pump.apply_async(expires=NUDGE_SECONDS * 2, retry=False)
     except (redis.RedisError, OperationalError, OSError) as error:
         log.info("no nudge, the broker is away: %s", error)
+
+
+def _pump_again(wait: float) -> None:
+    """Ask for another round, unless one comes as soon: beat and nudges bring rounds too, and if
+    each went on asking for the next, there would be more of them all the while."""
+    now = time.monotonic()
+    if not now < Process.pumps_at <= now + wait:
+        pump.apply_async(countdown=wait, expires=wait + 2)
+        Process.pumps_at = now + wait
 
 
 def _forget_nudge() -> None:

@@ -7,16 +7,17 @@ from django.utils import timezone
 
 from batchboard import rows, signals
 from batchboard.models import StoredPrice
-from dispatch import governor, versions
+from dispatch import price_rows, rescue, versions
 from tests.factories import START
 
 
 @pytest.fixture(autouse=True)
 def _empty_process_caches():
     """A process keeps price rows and versions by id, which a rolled back test takes away."""
-    governor._price_rows.clear()
+    price_rows.forget()
     versions.work_of.cache_clear()
     StoredPrice.objects.forget()
+    rescue.clock = rescue.Clock()
 
 
 @pytest.fixture(autouse=True)
@@ -35,6 +36,9 @@ class Clock:
         self.now += timedelta(seconds=seconds)
         return self.now
 
+    def seconds(self):
+        return (self.now - START).total_seconds()
+
 
 @pytest.fixture
 def clock(monkeypatch):
@@ -42,6 +46,7 @@ def clock(monkeypatch):
     clock = Clock()
     monkeypatch.setattr(rows, "now", lambda: clock.now)
     monkeypatch.setattr(timezone, "now", lambda: clock.now)
+    monkeypatch.setattr(rescue, "monotonic", clock.seconds)
     return clock
 
 

@@ -11,18 +11,18 @@ from rich.table import Table
 
 from batchboard import export as exporting
 from batchboard import intake
+from batchboard.cli.answering import Options
 from batchboard.cli.options import run_options
 from batchboard.cli.refusals import BAD_INPUT, DONE
+from batchboard.cli.saying import messages, say, say_json
 from batchboard.cli.terminal import Terminal
 from batchboard.cli.watching import warn_without_worker, watch
 from batchboard.export import harmless
 from batchboard.models import Batch, Limits, suggested_deadline
+from batchboard.models.attempt import TOKENS
 from batchboard.summary import number, stamp, summary
 from batchboard.task_definition import TaskDefinition
 from dispatch import asked_schema
-
-Options = dict[str, Any]
-messages = Terminal(stderr=True, soft_wrap=True)
 
 
 def estimate(options: Options) -> int:
@@ -45,7 +45,7 @@ def estimate(options: Options) -> int:
     }
     _warn_of_contract(definition)
     if options["json"]:
-        _line(result)
+        say_json(result)
         return DONE
     console = Terminal()
     if found.expected is None or found.worst is None:
@@ -66,13 +66,13 @@ def run(options: Options) -> int:
     batch.start()
     warn_without_worker(messages)
     if not options["wait"]:
-        _say(options, {"id": batch.public_id, "state": batch.state, "items": batch.total},
+        say(options, {"id": batch.public_id, "state": batch.state, "items": batch.total},
              f"{batch.public_id} {batch.state}: {batch.name}, {batch.total:,} items")  # fmt: skip
         return DONE
     if not options["json"]:
         messages.print(f"{batch.public_id}: {batch.name}")
     status = watch(batch, messages, quiet=bool(options["json"]))
-    _say(options, summary(batch), _outcome(batch))
+    say(options, summary(batch), _outcome(batch))
     return status
 
 
@@ -80,7 +80,7 @@ def list_(options: Options) -> int:
     limits = Limits.objects.current()
     batches = Batch.objects.arrived().select_related("version__task_type").order_by("-id")
     if options["json"]:
-        print(json.dumps([summary(batch, limits) for batch in batches]))
+        say_json([summary(batch, limits) for batch in batches])
         return DONE
     table = Table("id", "state", "name", "done", "dead", "cost", box=None, pad_edge=False)
     for batch in batches:
@@ -99,7 +99,7 @@ def list_(options: Options) -> int:
 def show(options: Options) -> int:
     batch = _find(options)
     if options["json"]:
-        _line(summary(batch))
+        say_json(summary(batch))
         return DONE
     console = Terminal()
     console.print(_outcome(batch))
@@ -118,7 +118,7 @@ def clone(options: Options) -> int:
         made.start()
         warn_without_worker(messages)
     said = f"{made.public_id} {made.state}: {made.name}, {made.total:,} items of {batch.public_id}"
-    _say(options, summary(made) | {"clone_of": batch.public_id}, said)
+    say(options, summary(made) | {"clone_of": batch.public_id}, said)
     return DONE
 
 
@@ -137,7 +137,7 @@ def cancel(options: Options) -> int:
 def retry(options: Options) -> int:
     batch = _find(options)
     count = batch.retry(options["item"] or None)
-    _say(options, summary(batch), f"{count} items of {batch.public_id} are sent again.")
+    say(options, summary(batch), f"{count} items of {batch.public_id} are sent again.")
     return DONE
 
 
@@ -145,7 +145,7 @@ def review(options: Options) -> int:
     batch = _find(options)
     drawn = list(batch.sample())
     if options["json"]:
-        print(json.dumps(drawn))
+        say_json(drawn)
         return DONE
     console = Terminal()
     console.print(f"{batch.name}: {len(drawn)} results drawn from {batch.succeeded}")
@@ -168,7 +168,7 @@ def judge(options: Options) -> int:
     batch = _find(options)
     batch.judge(options["key"], options["verdict"], options["note"])
     found = batch.open_review
-    _say(options, {"id": batch.public_id, "judged": found.judged, "bad": found.bad},
+    say(options, {"id": batch.public_id, "judged": found.judged, "bad": found.bad},
          f"{found.judged} of {found.sampled.count()} judged, {found.bad} bad")  # fmt: skip
     return DONE
 
@@ -181,7 +181,7 @@ def reject(options: Options) -> int:
     batch = _find(options)
     again = intake.reject(batch, options["reason"], rerun=options["rerun"])
     result = summary(batch) | {"rerun": again.public_id if again else None}
-    _say(options, result, f"{batch.public_id} {batch.state}"
+    say(options, result, f"{batch.public_id} {batch.state}"
          + (f"; sent again as {again.public_id}" if again else ""))  # fmt: skip
     return DONE
 
@@ -203,9 +203,8 @@ def export(options: Options) -> int:
 
 
 LEDGER = (
-    "item", "attempt", "model", "mode", "outcome", "status", "request_id", "input_tokens",
-    "output_tokens", "cache_write_5m_tokens", "cache_write_1h_tokens", "cache_read_tokens",
-    "cost_usd", "reserved_usd", "latency_ms", "started_at", "ended_at",
+    "item", "attempt", "model", "mode", "outcome", "status", "request_id", *TOKENS, "cost_usd",
+    "reserved_usd", "latency_ms", "started_at", "ended_at",
 )  # fmt: skip
 
 
@@ -216,9 +215,8 @@ def ledger(options: Options) -> int:
     for a in batch.attempts.select_related("item").order_by("id").iterator(chunk_size=2_000):
         writer.writerow(
             [harmless(a.item.key), a.pk, a.model, a.mode, a.outcome, a.status, a.request_id,
-             a.input_tokens, a.output_tokens, a.cache_write_5m_tokens, a.cache_write_1h_tokens,
-             a.cache_read_tokens, a.cost, a.reserved, a.latency_ms, stamp(a.started_at),
-             stamp(a.ended_at)]
+             *(getattr(a, name) for name in TOKENS), a.cost, a.reserved, a.latency_ms,
+             stamp(a.started_at), stamp(a.ended_at)]
         )  # fmt: skip
     return DONE
 
@@ -231,23 +229,12 @@ def _task_type(options: Options) -> TaskDefinition:
 def _act(options: Options, verb: Any) -> int:
     batch = _find(options)
     verb(batch)
-    _say(options, summary(batch), _outcome(batch))
+    say(options, summary(batch), _outcome(batch))
     return DONE
 
 
 def _find(options: Options) -> Batch:
     return Batch.objects.select_related("version__task_type").get(public_id=options["id"])
-
-
-def _say(options: Options, result: dict[str, Any], sentence: str) -> None:
-    if options["json"]:
-        _line(result)
-    else:
-        Terminal(soft_wrap=True).print(sentence)
-
-
-def _line(result: dict[str, Any]) -> None:
-    print(json.dumps(result), flush=True)
 
 
 def _outcome(batch: Batch) -> str:

@@ -11,11 +11,11 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from batchboard.arms import Past, arms_of, modes_that_ran, past_arm
+from batchboard.arms import Past, arms_of, modes_that_ran, past_arms
 from batchboard.cli.refusals import BAD_INPUT
 from batchboard.cli.terminal import Terminal, printable
-from batchboard.compare import ArmData, ArmResult, Comparison, Interval, compare
-from batchboard.compare.words import between, change, percent, under_way, usd
+from batchboard.compare import ArmData, ArmResult, Comparison, Interval, Pairing, compare
+from batchboard.compare.words import between, change, many, percent, simulated, under_way, usd
 from batchboard.models import Experiment, Mode, TaskType
 from batchboard.money import dollars
 from batchboard.summary import number
@@ -33,10 +33,12 @@ def costs(options: dict[str, Any]) -> None:
         raise _bad("Name a task type, or an experiment with --experiment ID.")
     task_type = _find(options["task_type"])
     sets, why = _sets(task_type, options["before"], options["after"] or [])
-    arms = [past_arm(task_type, past) for past in sets]
+    arms = past_arms(task_type, [(past, "") for past in sets])
     empty = [arm.label for arm in arms if not arm.items]
     if empty:
         why = f"Nothing to compare: no batch of {task_type.name} ended in {' and '.join(empty)}."
+        if going := sum(arm.under_way for arm in arms):
+            why += f" {many(going, 'batch is', 'batches are')} still under way."
     if why:
         _say_nothing(why, as_json=options["json"])
         return
@@ -47,16 +49,16 @@ def _costs_of_experiment(options: dict[str, Any]) -> None:
     if options["task_type"] or options["before"] or options["after"]:
         raise _bad("An experiment names what is compared itself: give --experiment ID alone.")
     experiment = Experiment.objects.with_arms().get(public_id=options["experiment"])
-    arms = arms_of(experiment)
+    arms, pairing = arms_of(experiment)
     empty = [arm.label for arm in arms if not arm.items]
     if empty:
         why = f"Nothing to compare yet: no item ended in {' and '.join(empty)}."
         _say_nothing(why, as_json=options["json"])
         return
-    show(arms, paired=True, as_json=options["json"])
+    show(arms, paired=pairing, as_json=options["json"])
 
 
-def show(arms: list[ArmData], *, paired: bool, as_json: bool) -> None:
+def show(arms: list[ArmData], *, paired: bool | Pairing, as_json: bool) -> None:
     """Compare `arms` and print what comes of it."""
     comparison = compare(arms, paired=paired)
     if as_json:
@@ -80,7 +82,7 @@ def print_comparison(console: Console, comparison: Comparison) -> None:
                 else f"{one.words}. {one.sentence}"
             )
             console.print(Text(_shown(f"{one.data.label}: {said}")))
-    for sentence in under_way(comparison):
+    for sentence in filter(None, (*under_way(comparison), simulated(comparison))):
         console.print(Text(_shown(sentence)))
     for advice in comparison.advice:
         console.print(Text(_shown(f"- {advice.strong} {advice.text}")))
@@ -256,6 +258,8 @@ def _arm_summary(one: ArmResult) -> dict[str, Any]:
         "failed_attempts": arm.failed_attempts,
         "lost": arm.lost,
         "batches_under_way": arm.under_way,
+        "items_left": arm.left,
+        "simulated": arm.simulated,
         "cost_per_task_usd": cost
         and {"low": number(cost.low), "mid": number(cost.mid), "high": number(cost.high)},
         "change": one.change

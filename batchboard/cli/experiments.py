@@ -1,11 +1,9 @@
 """What each `manage.py experiment …` does. One function a command; each returns the exit status."""
 
-import json
 import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 from rich.console import Console
 from rich.live import Live
@@ -14,21 +12,19 @@ from rich.text import Text
 
 from batchboard import experimenting, intake
 from batchboard.arm_text import ArmPlan, labels_of, read_arm
-from batchboard.arms import arms_of
-from batchboard.cli.commands import messages
-from batchboard.cli.costs import comparison_summary, print_comparison
+from batchboard.cli.answering import Options
+from batchboard.cli.costs import print_comparison
+from batchboard.cli.experiment_summary import compared, facts, foreseen, summary
 from batchboard.cli.refusals import BLOCKED, DEAD_ITEMS, DONE
+from batchboard.cli.saying import messages, say_json
 from batchboard.cli.terminal import Terminal, printable
 from batchboard.cli.watching import INTERVAL_SECONDS, bar, exit_status, warn_without_worker
-from batchboard.compare import Comparison, compare
 from batchboard.experimenting import Foreseen
 from batchboard.models import Experiment, ExperimentState, NewItem
 from batchboard.models.batch import new_seed
-from batchboard.summary import number, stamp
 from batchboard.task_definition import TaskDefinition
 from batchboard.templatetags.figures import forecast as in_words
 
-Options = dict[str, Any]
 OVER = {ExperimentState.ENDED, ExperimentState.CANCELLED, ExperimentState.BLOCKED}
 
 
@@ -39,7 +35,7 @@ def estimate(options: Options) -> int:
     sizes = experimenting.sizes_of(items)
     found = experimenting.foresee(definition, sizes, arms, counted, version)
     if options["json"]:
-        _line({"n": len(items)} | _foreseen(arms, found))
+        say_json({"n": len(items)} | foreseen(arms, found))
         return DONE
     _print_estimate(Terminal(), arms, found, len(items))
     return DONE
@@ -65,18 +61,18 @@ def run(options: Options) -> int:
         _watch(experiment, quiet=bool(options["json"]))
     experiment = _found(experiment.public_id)
     if options["json"]:
-        _line(summary(experiment))
+        say_json(summary(experiment))
     elif options["wait"]:
         _print_outcome(experiment)
     else:
-        Terminal(soft_wrap=True).print(_sentence(experiment))
+        _print_sentence(experiment)
     return _status(experiment) if options["wait"] else DONE
 
 
 def list_(options: Options) -> int:
     found = Experiment.objects.with_arms()
     if options["json"]:
-        print(json.dumps([_facts(experiment) for experiment in found]))
+        say_json([facts(experiment) for experiment in found])
         return DONE
     table = Table("id", "state", "name", "items", "arms", "cost", box=None, pad_edge=False)
     for experiment in found:
@@ -95,7 +91,7 @@ def list_(options: Options) -> int:
 def show(options: Options) -> int:
     experiment = _found(options["id"])
     if options["json"]:
-        _line(summary(experiment))
+        say_json(summary(experiment))
     else:
         _print_outcome(experiment)
     return DONE
@@ -106,16 +102,10 @@ def cancel(options: Options) -> int:
     experiment.cancel()
     experiment = _found(options["id"])
     if options["json"]:
-        _line(summary(experiment))
+        say_json(summary(experiment))
     else:
-        Terminal(soft_wrap=True).print(_sentence(experiment))
+        _print_sentence(experiment)
     return DONE
-
-
-def summary(experiment: Experiment) -> dict[str, Any]:
-    """An experiment in plain values, with its comparison as soon as there is one."""
-    found = _compared(experiment)
-    return _facts(experiment) | {"comparison": found and comparison_summary(found)}
 
 
 def _plan(options: Options) -> tuple[TaskDefinition, list[ArmPlan], list[NewItem], str]:
@@ -131,13 +121,6 @@ def _plan(options: Options) -> tuple[TaskDefinition, list[ArmPlan], list[NewItem
 
 def _found(public_id: str) -> Experiment:
     return Experiment.objects.with_arms().get(public_id=public_id)
-
-
-def _compared(experiment: Experiment) -> Comparison | None:
-    """The comparison, once an item ended in every arm."""
-    if not all(batch.succeeded + batch.dead for batch in experiment.batches):
-        return None
-    return compare(arms_of(experiment), paired=True)
 
 
 def _watch(experiment: Experiment, *, quiet: bool) -> None:
@@ -188,8 +171,7 @@ def _print_plan(experiment: Experiment) -> None:
 
 
 def _print_outcome(experiment: Experiment) -> None:
-    console = Terminal(soft_wrap=True)
-    console.print(_sentence(experiment))
+    console = _print_sentence(experiment)
     for arm in experiment.arms.all():
         batch = arm.batch
         blocked = f", blocked: {batch.blocked_detail or batch.blocked}" if batch.blocked else ""
@@ -199,7 +181,7 @@ def _print_outcome(experiment: Experiment) -> None:
                 f" {batch.total:,} succeeded, {batch.dead} dead, ${batch.cost:.4f}"
             ),
         )
-    found = _compared(experiment)
+    found = compared(experiment)
     if found is None:
         console.print("Nothing to compare yet: no item ended in some of the arms.")
         return
@@ -217,65 +199,11 @@ def _print_estimate(console: Console, arms: list[ArmPlan], found: Foreseen, n: i
     console.print(table)
 
 
-def _sentence(experiment: Experiment) -> str:
-    return printable(
+def _print_sentence(experiment: Experiment) -> Console:
+    console = Terminal(soft_wrap=True)
+    sentence = (
         f"{experiment.public_id} {experiment.state}: {experiment.name}, {experiment.n:,} items in"
         f" each of {len(experiment.batches)} arms"
     )
-
-
-def _foreseen(arms: list[ArmPlan], found: Foreseen) -> dict[str, Any]:
-    return {
-        "estimate_usd": {"expected": number(found.expected), "worst": number(found.worst)},
-        "seconds": found.seconds,
-        "arms": [
-            {
-                "label": label,
-                "mode": arm.mode,
-                "estimate_usd": {"expected": number(one.expected), "worst": number(one.worst)},
-                "seconds": one.seconds,
-                "binding_limit": one.binding_limit,
-                "basis": one.basis,
-            }
-            for label, arm, one in zip(labels_of(arms), arms, found.arms, strict=True)
-        ],
-    }
-
-
-def _facts(experiment: Experiment) -> dict[str, Any]:
-    return {
-        "id": experiment.public_id,
-        "name": experiment.name,
-        "state": str(experiment.state),
-        "task_type": str(experiment.version),
-        "n": experiment.n,
-        "seed": experiment.seed,
-        "source": experiment.source,
-        "budget_usd": number(experiment.budget),
-        "created_at": stamp(experiment.created_at),
-        "started_at": stamp(experiment.started_at),
-        "ended_at": stamp(experiment.ended_at),
-        "arms": [
-            {
-                "label": arm.label,
-                "batch": arm.batch.public_id,
-                "mode": arm.batch.mode,
-                "state": arm.batch.state,
-                "blocked": arm.batch.blocked or None,
-                "items": arm.batch.total,
-                "succeeded": arm.batch.succeeded,
-                "dead": arm.batch.dead,
-                "cost_usd": number(arm.batch.cost),
-                "budget_usd": number(arm.batch.budget),
-                "estimate_usd": {
-                    "expected": number(arm.batch.estimate_expected),
-                    "worst": number(arm.batch.estimate_worst),
-                },
-            }
-            for arm in experiment.arms.all()
-        ],
-    }
-
-
-def _line(result: dict[str, Any]) -> None:
-    print(json.dumps(result), flush=True)
+    console.print(printable(sentence))
+    return console

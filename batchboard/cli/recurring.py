@@ -8,17 +8,16 @@ from django.db import transaction
 from rich.table import Table
 
 from batchboard import intake
+from batchboard.cli.answering import Options
 from batchboard.cli.options import run_options
 from batchboard.cli.refusals import DONE, bad_input
 from batchboard.cli.terminal import Terminal, printable
 from batchboard.models import Batch, Recurring, RecurringRun, TaskType, TaskVersion, Upload
 from batchboard.models.changing import NotPossible
-from batchboard.models.recurring import runs_newest
+from batchboard.models.recurring_run import runs_newest
 from batchboard.models.upload import CHUNK_BYTES
 from batchboard.summary import number, stamp
 from dispatch import intake_tasks
-
-Options = dict[str, Any]
 
 
 def list_(options: Options) -> int:

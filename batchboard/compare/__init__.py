@@ -20,6 +20,7 @@ from batchboard.compare.intervals import (
     ratio_of_means,
     share,
 )
+from batchboard.compare.pairing import Pairing
 
 __all__ = [
     "Advice",
@@ -27,6 +28,7 @@ __all__ = [
     "ArmResult",
     "Comparison",
     "Interval",
+    "Pairing",
     "Reason",
     "TaskCost",
     "Verdict",

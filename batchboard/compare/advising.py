@@ -204,7 +204,7 @@ def _strays(arm: ArmData) -> float:
     costs = arm.costs.all
     if costs.count < UNLIKE_ITEMS or not costs.total:
         return 0.0
-    return sqrt(costs.squares / (costs.count - 1)) / costs.mean
+    return sqrt(costs.strayed / (costs.count - 1)) / costs.mean
 
 
 def _per_hour(arm: ArmData) -> float | None:

@@ -1,10 +1,10 @@
 """How the cost per task changed: the costs of two arms held against each other."""
 
-from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from math import ceil, log10
 
-from batchboard.compare.data import ArmData, Interval, TaskCost
+from batchboard.compare.data import ArmData, Interval
+from batchboard.compare.pairing import KNOWN, PairSums
 from batchboard.compare.ratio import Ratio, fewest_more
 from batchboard.compare.spread import Spread
 
@@ -38,13 +38,15 @@ class Change:
 
     @property
     def sign(self) -> int:
-        """-1 for cheaper, 1 for dearer, where that is certain whatever unknown costs were; or 0."""
+        """-1 for cheaper, 1 for dearer, where that is certain whatever unknown costs were, and no
+        end of the interval says otherwise; or 0."""
         if self.items < FEWEST:
             return 0
+        low, high = self.interval.low, self.interval.high
         if self.most.ratio < 1 and self.most.refuses(1, self.confidence):
-            return -1
+            return -1 if high is not None and high < 0 else 0
         if self.least.ratio > 1 and self.least.refuses(1, self.confidence):
-            return 1
+            return 1 if low is not None and low > 0 else 0
         return 0
 
     @property
@@ -53,7 +55,8 @@ class Change:
         them taken another."""
         ways = (self.ratio, self.least, self.most)
         certain = any(way.refuses(1, self.confidence) for way in ways)
-        return self.items >= FEWEST and not self.sign and certain
+        differ = self.least.ratio < self.most.ratio
+        return self.items >= FEWEST and differ and not self.sign and certain
 
     @property
     def small(self) -> bool:
@@ -74,11 +77,12 @@ class Change:
 
 
 def measure_change(
-    before: ArmData, after: ArmData, confidence: float, *, paired: bool
+    before: ArmData, after: ArmData, confidence: float, pair: PairSums | None = None
 ) -> Change | None:
-    """None where there are too few items to say anything, or none of them cost anything."""
-    if paired:
-        return _paired(*pairs(before.tasks, after.tasks), confidence)
+    """None where there are too few items to say anything, or none of them cost anything. With
+    `pair`, the sums of what both did, items are held against themselves."""
+    if pair is not None:
+        return _paired(pair, confidence)
     items = min(before.succeeded, after.succeeded)
     if items < 2:
         return None
@@ -105,7 +109,7 @@ def cost_per_task(costs: Spread, confidence: float = 0.95) -> Interval[float] | 
     found = Ratio(
         after=every.mean,
         before=share,
-        variance_after=every.squares / degrees,
+        variance_after=every.strayed / degrees,
         variance_before=every.count * share * (1 - share) / degrees,
         count_after=every.count,
         count_before=every.count,
@@ -115,34 +119,14 @@ def cost_per_task(costs: Spread, confidence: float = 0.95) -> Interval[float] | 
     return Interval(None if found.low is None else max(0.0, found.low), found.mid, found.high)
 
 
-def pairs(
-    one: Iterable[TaskCost], other: Iterable[TaskCost]
-) -> tuple[list[TaskCost], list[TaskCost]]:
-    """The tasks with a key that both have, in the same order."""
-    there = _by_key(other)
-    both = [task for key, task in _by_key(one).items() if key in there]
-    return both, [there[task.key] for task in both]
-
-
-def _by_key(tasks: Iterable[TaskCost]) -> dict[str, TaskCost]:
-    found: dict[str, TaskCost] = {}
-    for task in tasks:
-        if task.key in found:
-            raise ValueError(f"{task.key} is twice in an arm, so it cannot be paired.")
-        found[task.key] = task
-    return found
-
-
-def _paired(one: Sequence[TaskCost], other: Sequence[TaskCost], confidence: float) -> Change | None:
-    items = min(sum(task.ok for task in one), sum(task.ok for task in other))
+def _paired(pair: PairSums, confidence: float) -> Change | None:
+    items = pair.succeeded
     if items < 2:
         return None
-    full, full_before = _per_success(other, _full), _per_success(one, _full)
-    known, known_before = _per_success(other, _known), _per_success(one, _known)
     return _change(
-        Ratio.of(full, full_before, paired=True),
-        Ratio.of(known, full_before, paired=True),
-        Ratio.of(full, known_before, paired=True),
+        pair.ratio(),
+        pair.ratio(after=KNOWN),
+        pair.ratio(before=KNOWN),
         confidence,
         items,
     )
@@ -160,25 +144,6 @@ def _ratio(after: Spread, before: Spread) -> Ratio:
     (mean, variance), (mean_before, variance_before) = after.per_success(), before.per_success()
     counts = (after.all.count, before.all.count)
     return Ratio(mean, mean_before, variance, variance_before, *counts, paired=False)
-
-
-def _per_success(tasks: Sequence[TaskCost], cost: Callable[[TaskCost], int]) -> list[float]:
-    """A value for each item, whose mean is the cost per success and whose spread is that of it.
-
-    Where every item succeeded these are the costs; an item that did not has its cost spread over
-    the others (the linearised ratio of two means).
-    """
-    share = sum(task.ok for task in tasks) / len(tasks)
-    each = sum(map(cost, tasks)) / len(tasks) / share
-    return [each + (cost(task) - each * task.ok) / share for task in tasks]
-
-
-def _full(task: TaskCost) -> int:
-    return task.cost
-
-
-def _known(task: TaskCost) -> int:
-    return task.cost - task.unknown
 
 
 def _small(ratio: Ratio, change: Change, more: int = 0) -> bool:

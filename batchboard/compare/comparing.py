@@ -6,8 +6,9 @@ from decimal import Decimal
 
 from batchboard.compare import words
 from batchboard.compare.advising import advise
-from batchboard.compare.change import Change, cost_per_task, measure_change, pairs
+from batchboard.compare.change import Change, cost_per_task, measure_change
 from batchboard.compare.data import ArmData, ArmResult, Comparison, Interval, Verdict
+from batchboard.compare.pairing import Pairing, PairSums
 from batchboard.compare.quality import quality
 from batchboard.compare.reasons import cache_share
 from batchboard.compare.verdict import judge
@@ -23,34 +24,47 @@ TONES = {
 }
 
 
-def compare(arms: Sequence[ArmData], *, paired: bool) -> Comparison:
+def compare(arms: Sequence[ArmData], *, paired: bool | Pairing) -> Comparison:
     """Compare every arm with the first, "before".
 
     `paired` says that the arms did the same items: those with the same key are compared with each
-    other. With several arms the intervals of change are widened to hold together in 95 % of cases
-    (Bonferroni), so that trying more ways does not by itself find one that is better. Raises
-    ValueError for fewer than two arms, and for a key that is twice in a paired arm.
+    other. It may be the stored sums of their pairs, and the arms then need no tasks. With several
+    arms the intervals of change are widened to hold together in 95 % of cases (Bonferroni), so
+    that trying more ways does not by itself find one that is better. Raises ValueError for fewer
+    than two arms, and for a key that is twice in a paired arm.
     """
     if len(arms) < 2:
         raise ValueError("A comparison needs two arms at least.")
     before, *others = arms
     confidence = 1 - (1 - CONFIDENCE) / len(others)
-    changes = [measure_change(before, arm, confidence, paired=paired) for arm in others]
+    pairing = Pairing.of([arm.tasks for arm in arms]) if paired is True else paired
+
+    def pair(one: int, other: int) -> PairSums | None:
+        return pairing.between(one, other) if pairing else None
+
+    changes = [
+        measure_change(before, arm, confidence, pair(0, place))
+        for place, arm in enumerate(others, start=1)
+    ]
     results = [_result(before, arm, change) for arm, change in zip(others, changes, strict=True)]
     chosen = _chosen(results)
-    results = [_beside(one, chosen, confidence, paired=paired) for one in results]
+    best = 1 + next(place for place, one in enumerate(results) if one is chosen)
+    results = [
+        one if one is chosen else _beside(one, chosen, confidence, pair(best, place))
+        for place, one in enumerate(results, start=1)
+    ]
     measure = replace(_figures(before), verdict=Verdict.MEASURE, words="The measure")
-    same = len(pairs(before.tasks, chosen.data.tasks)[0]) if paired else None
+    both = pair(0, best)
     return Comparison(
         before=measure,
         arms=results,
         headline=chosen.sentence,
-        detail=_detail(measure, chosen, same, named=len(results) > 1),
+        detail=_detail(measure, chosen, both, named=len(results) > 1),
         tone=TONES.get(chosen.verdict, "wait"),
         advice=advise(before, results, chosen),
         more_needed=chosen.more_needed,
         chosen=chosen,
-        same_items=same,
+        same_items=both.count if both else None,
     )
 
 
@@ -94,32 +108,39 @@ def _chosen(results: Sequence[ArmResult]) -> ArmResult:
     return results[0]
 
 
-def _beside(one: ArmResult, chosen: ArmResult, confidence: float, *, paired: bool) -> ArmResult:
+def _beside(
+    one: ArmResult, chosen: ArmResult, confidence: float, pair: PairSums | None
+) -> ArmResult:
     """What is better too may still be dearer than what was chosen."""
-    if one is chosen or one.verdict is not Verdict.BETTER:
+    if one.verdict is not Verdict.BETTER:
         return one
-    change = measure_change(chosen.data, one.data, confidence, paired=paired)
+    change = measure_change(chosen.data, one.data, confidence, pair)
     if change is None or change.sign <= 0:
         return one
     return replace(one, words=f"Better, but dearer than {chosen.data.label}")
 
 
-def _detail(before: ArmResult, chosen: ArmResult, same: int | None, *, named: bool) -> str:
+def _detail(before: ArmResult, chosen: ArmResult, both: PairSums | None, *, named: bool) -> str:
     return words.sentences(
-        _costs(before, chosen, same, named=named), chosen.quality, _bounds(before, chosen)
+        _costs(before, chosen, both, named=named), chosen.quality, _bounds(before, chosen)
     )
 
 
-def _costs(before: ArmResult, chosen: ArmResult, same: int | None, *, named: bool) -> str:
+def _costs(before: ArmResult, chosen: ArmResult, both: PairSums | None, *, named: bool) -> str:
+    """What a task cost before and after; of pairs, over the items that both did."""
     if before.cost_per_task is None or chosen.cost_per_task is None:
         return ""
-    then, now = (words.usd(one.cost_per_task.mid) for one in (before, chosen) if one.cost_per_task)
+    costs = before.cost_per_task.mid, chosen.cost_per_task.mid
+    over = f"{before.data.items:,} items before and {chosen.data.items:,} after"
+    if both is not None:
+        if both.count < 2 or not both.succeeded:
+            return ""
+        ratio = both.ratio()
+        costs = _exact(ratio.before), _exact(ratio.after)
+        over = f"the same {both.count:,} items"
+    then, now = map(words.usd, costs)
     if named:
         then, now = f"{then} ({before.data.label})", f"{now} ({chosen.data.label})"
-    if same is None:
-        over = f"{before.data.items:,} items before and {chosen.data.items:,} after"
-    else:
-        over = f"the same {same:,} items"
     return f"{then} → {now} per task, failed and regenerated attempts included, on {over}."
 
 

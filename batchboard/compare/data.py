@@ -1,4 +1,4 @@
-"""What is compared and what comes of it: the measured arms, and their results."""
+"""What is compared and what comes of it: the measured arms, and their results; money in units."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -21,10 +21,6 @@ class Interval(Generic[T]):
     mid: T
     high: T | None
 
-    @property
-    def bounded(self) -> bool:
-        return self.low is not None and self.high is not None
-
 
 @dataclass(frozen=True, slots=True)
 class TaskCost:
@@ -40,26 +36,17 @@ class TaskCost:
     unknown: int = 0
 
 
-@dataclass(frozen=True)
-class ArmData:
-    """What one way of working did and cost. The first of the arms compared is the measure.
+@dataclass(frozen=True, kw_only=True)
+class Done:
+    """What items that have a result or are dead did and cost: how their costs are spread, and sums
+    over all their ended attempts.
 
-    Sums are over all ended attempts of the items in `tasks`. `usage` counts tokens by kind and
-    `money` what they cost (units, by kind); `failed_usage` and `failed_money` are what attempts
-    without a result have of that. `unknown` is the bound of what `unknown_attempts` cost (units),
-    and together with `money` it is what `tasks` cost; `unpriced` counts attempts of which neither
-    a price nor a bound is known. `shared_tokens` and `minimum_tokens` (the least that the model
-    caches) are None where nothing was to be cached or nothing was counted, `group` is how many
-    items share a call or a conversation, None where each has its own. `seconds` is wall time in
-    which at least one call was in flight. Of very many items it is enough to give their `spread`
-    in place of `tasks`; only arms with tasks can be paired. `under_way` is how many batches of the
-    set have not ended: nothing of them is counted.
+    `usage` counts tokens by kind and `money` what they cost (units, by kind); `failed_usage` and
+    `failed_money` are what attempts without a result have of that. `unknown` is the bound of what
+    `unknown_attempts` cost (units), and together with `money` it is what the items cost;
+    `unpriced` counts attempts of which neither a price nor a bound is known.
     """
 
-    label: str
-    mode: str
-    detail: str
-    tasks: Sequence[TaskCost] = ()
     spread: Spread = field(default_factory=Spread)
     usage: Usage = field(default_factory=Usage)
     money: Usage = field(default_factory=Usage)
@@ -72,6 +59,26 @@ class ArmData:
     attempts: int = 0
     failed_attempts: int = 0
     lost: int = 0
+
+
+@dataclass(frozen=True)
+class ArmData(Done):
+    """What one way of working did and cost. The first of the arms compared is the measure.
+
+    Sums are over the items in `tasks`; of very many it is enough to give their `spread` instead,
+    and to pair such arms takes the stored sums of their pairs. `shared_tokens` and
+    `minimum_tokens` (the least that the model caches) are None where nothing was to be cached or
+    nothing was counted, `group` is how many items share a call or a conversation, None where each
+    has its own. `seconds` is wall time in which at least one call was in flight. `under_way` is how
+    many batches of the set have not ended: nothing of them is counted. `left` is how many items of
+    those counted have not ended: they are no part of it yet. `simulated` says that any of it was
+    measured at the simulated provider.
+    """
+
+    label: str
+    mode: str
+    detail: str
+    tasks: Sequence[TaskCost] = ()
     seconds: float = 0.0
     latency_median_ms: int | None = None
     latency_p95_ms: int | None = None
@@ -82,6 +89,8 @@ class ArmData:
     group: int | None = None
     model: str = ""
     under_way: int = 0
+    left: int = 0
+    simulated: bool = False
 
     @cached_property
     def costs(self) -> Spread:
@@ -116,7 +125,7 @@ class ArmData:
         usage, tasks = self.usage, self.succeeded
         return {
             "cache_read": usage.cache_read / tasks,
-            "cache_write": (usage.cache_write_5m + usage.cache_write_1h) / tasks,
+            "cache_write": usage.cache_write / tasks,
             "input": usage.input / tasks,
             "output": usage.output / tasks,
         }

@@ -85,11 +85,6 @@ def total(money: Usage) -> int:
     return money.prompt + money.output
 
 
-def written(usage: Usage) -> int:
-    """Tokens written to the cache, for however long."""
-    return usage.cache_write_5m + usage.cache_write_1h
-
-
 def _both(before: float | None, after: float | None) -> tuple[float, float]:
     """A price that one of them never paid is taken to be that of the other."""
     found = before if before is not None else after or 0.0

@@ -1,7 +1,7 @@
 """Why the cost of a task fell or rose, in words, from which money changed most."""
 
 from batchboard.compare.data import ArmData, Reason
-from batchboard.compare.effects import Task, average_task, effects, total, written
+from batchboard.compare.effects import Task, average_task, effects, total
 from batchboard.compare.words import percent, tokens
 
 A_CALL_EACH = 0.9
@@ -42,7 +42,7 @@ def nothing_cached(arm: ArmData) -> str:
 def below_minimum(arm: ArmData) -> bool:
     if arm.shared_tokens is None or arm.minimum_tokens is None:
         return False
-    untouched = not arm.usage.cache_read and not written(arm.usage)
+    untouched = not arm.usage.cache_read and not arm.usage.cache_write
     return untouched and 0 < arm.shared_tokens < arm.minimum_tokens
 
 
@@ -102,7 +102,7 @@ def _cache_fell(before: ArmData, after: ArmData) -> Reason:
 
 def _cache_rose(before: ArmData, after: ArmData, other: Task) -> Reason:
     if other.cache > 0:
-        wrote, read = written(after.usage), after.usage.cache_read
+        wrote, read = after.usage.cache_write, after.usage.cache_read
         if wrote > read:
             each = after.succeeded
             return Reason(

@@ -6,41 +6,40 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True, slots=True)
 class Sums:
-    """How many values there are, their sum, and the sum of their squared distances from their
-    mean."""
+    """How many values there are, their sum, and the sum of their squares: whole numbers, so that
+    nothing is rounded however they are added up."""
 
     count: int = 0
     total: int = 0
-    squares: float = 0.0
+    squares: int = 0
 
     @classmethod
     def of(cls, values: Sequence[int]) -> "Sums":
-        if not values:
-            return cls()
-        total = sum(values)
-        mean = total / len(values)
-        return cls(len(values), total, sum((value - mean) ** 2 for value in values))
+        return cls(len(values), sum(values), sum(value * value for value in values))
 
     @property
     def mean(self) -> float:
         return self.total / self.count if self.count else 0.0
 
+    @property
+    def strayed(self) -> float:
+        """The sum of the squared distances of the values from their mean."""
+        if not self.count:
+            return 0.0
+        return (self.count * self.squares - self.total * self.total) / self.count
+
     def __add__(self, other: "Sums") -> "Sums":
-        count = self.count + other.count
-        if not self.count or not other.count:
-            return self if self.count else other
-        apart = self.mean - other.mean
-        between = apart * apart * self.count * other.count / count
-        return Sums(count, self.total + other.total, self.squares + other.squares + between)
+        return Sums(
+            self.count + other.count, self.total + other.total, self.squares + other.squares
+        )
 
     def changed(self, old: Sequence[int], new: Sequence[int]) -> "Sums":
         """The same with some values in place of others."""
-        moved = sum(new) - sum(old)
-        off_new = sum((value - self.mean) ** 2 for value in new)
-        off_old = sum((value - self.mean) ** 2 for value in old)
-        shift = moved * moved / self.count
-        squares = max(0.0, self.squares + off_new - off_old - shift)
-        return Sums(self.count, self.total + moved, squares)
+        gone, come = Sums.of(old), Sums.of(new)
+        return Sums(
+            self.count, self.total + come.total - gone.total,
+            self.squares + come.squares - gone.squares,
+        )  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,9 +85,7 @@ class Spread:
         """The mean cost of each item that succeeded, those of the others included, and the variance
         of that mean (the linearised ratio of cost and success). At least one has to succeed, and
         there have to be two."""
-        count, succeeded = self.ok.count + self.dead.count, self.ok.count
-        mean = (self.ok.total + self.dead.total) / succeeded
-        squares = self.ok.squares + succeeded * (self.ok.mean - mean) ** 2
-        squares += self.dead.squares + self.dead.count * self.dead.mean**2
-        share = succeeded / count
-        return mean, squares / (count - 1) / count / share**2
+        every, ok = self.all, self.ok
+        squares = ok.count * every.squares - 2 * every.total * ok.total + every.total**2
+        variance = squares * every.count / ((every.count - 1) * ok.count**3)
+        return every.total / ok.count, variance

@@ -72,13 +72,26 @@ def listed(texts: list[str]) -> str:
 
 def under_way(found: Comparison) -> list[str]:
     """What each arm leaves out because it has not ended."""
+    said = []
+    for arm in (one.data for one in (found.before, *found.arms)):
+        if arm.under_way:
+            batches = many(arm.under_way, "batch is", "batches are")
+            said.append(f"{arm.label}: {batches} still under way, and not counted yet.")
+        if arm.left:
+            items = many(arm.left, "item has not ended, and is", "items have not ended, and are")
+            said.append(f"{arm.label}: {items} not counted yet.")
+    return said
+
+
+def simulated(found: Comparison) -> str:
+    """That money of the arms is not real, where that is so."""
     arms = [one.data for one in (found.before, *found.arms)]
-    return [
-        f"{arm.label}: {many(arm.under_way, 'batch is', 'batches are')} still under way, and not"
-        " counted yet."
-        for arm in arms
-        if arm.under_way
-    ]
+    labels = [arm.label for arm in arms if arm.simulated]
+    if not labels:
+        return ""
+    if len(labels) == len(arms):
+        return "Measured at the simulated provider: no real money."
+    return f"{listed(labels)} measured at the simulated provider: no real money, nor a fair match."
 
 
 def sentences(*parts: str) -> str:

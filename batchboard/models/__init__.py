@@ -2,13 +2,7 @@
 
 from batchboard.models.arriving import NewItem
 from batchboard.models.attempt import Answer, Attempt, Price, Spend, Worker
-from batchboard.models.batch import (
-    Batch,
-    Mode,
-    RunOptions,
-    Schedule,
-    suggested_deadline,
-)
+from batchboard.models.batch import Batch
 from batchboard.models.comment import Comment
 from batchboard.models.event import Event
 from batchboard.models.experiment import (
@@ -21,11 +15,14 @@ from batchboard.models.item import Item, ItemInput
 from batchboard.models.ledger_day import LedgerDay
 from batchboard.models.limits import Limits, ModelLimit
 from batchboard.models.measured import Measured, WarmCache
+from batchboard.models.pair_tally import PairTally
 from batchboard.models.preparation import Preparation, PreparationKind, PreparationState
 from batchboard.models.prices import PriceNotPossible, StoredPrice
 from batchboard.models.queue_sign import QueueSign
-from batchboard.models.recurring import Recurring, RecurringRun, RunState
+from batchboard.models.recurring import Recurring
+from batchboard.models.recurring_run import RecurringRun, RunState
 from batchboard.models.review import Review, ReviewState, SampledItem, Verdict
+from batchboard.models.run_options import Mode, RunOptions, Schedule, suggested_deadline
 from batchboard.models.sample import Sample
 from batchboard.models.session import Session
 from batchboard.models.sign_in_tries import SignInTries
@@ -53,6 +50,7 @@ __all__ = [
     "ModelLimit",
     "NewArm",
     "NewItem",
+    "PairTally",
     "Preparation",
     "PreparationKind",
     "PreparationState",

@@ -3,6 +3,7 @@
 # mypy: disable-error-code="misc"
 # `self` of the mixin is declared as the Batch that it is mixed into.
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from django.db import models
@@ -10,11 +11,13 @@ from django.utils import timezone
 
 from batchboard.models.copying import copies
 from batchboard.models.review import Review, ReviewState, Verdict
+from batchboard.models.run_options import RunOptions
 from batchboard.roles import Right, require
 from batchboard.states import ItemState, MoveRefused
 
 if TYPE_CHECKING:
     from batchboard.models.batch import Batch
+    from batchboard.models.item import ItemQuerySet
     from batchboard.models.limits import Limits
     from batchboard.models.task_type import TaskVersion
 
@@ -43,19 +46,17 @@ class Approving:
         by: Any = None,
         rerun: str | None = None,
         version: "TaskVersion | None" = None,
+        progress: Callable[[int], None] | None = None,
+        with_it: "Callable[[Batch], None] | None" = None,
     ) -> "Batch | None":
         """Refuse the results. With `rerun`, "bad" (failed verdicts and dead items) or "all" items
-        are queued again as a new batch, under the newest version of the task type or another."""
+        are queued again as a new batch, under the newest version of the task type or another.
+        `progress` is told how many of those are stored; `with_it` is called in the transaction in
+        which they are queued and the results refused."""
         from batchboard.models.lifecycle import decision
 
-        require(by, Right.REVIEW, f"reject {self.name}")
-        if not reason.strip():
-            raise MoveRefused("A rejection needs a reason.")
-        if rerun not in {None, "bad", "all"}:
-            raise ValueError(f"A rerun is of the bad ones or of all, not {rerun}.")
-        if version is not None and version.task_type_id != self.version.task_type_id:
-            raise MoveRefused(f"{version} is another task type than that of {self.name}.")
-        again = self._rerun(self.open_review, rerun, by, version) if rerun else None
+        self.check_rejection(reason, by, rerun, version)
+        again = self._rerun(rerun, by, version, progress) if rerun else None
         try:
             with decision():
                 self._decide(self.open_review, ReviewState.REJECTED, by, reason.strip())
@@ -63,11 +64,40 @@ class Approving:
                 if again is not None:
                     again.arrive(by)
                     again._start(by)
+                    if with_it:
+                        with_it(again)
         except BaseException:
             if again is not None:
                 again.discard()
             raise
         return again
+
+    def check_rejection(
+        self: "Batch",
+        reason: str,
+        by: Any = None,
+        rerun: str | None = None,
+        version: "TaskVersion | None" = None,
+    ) -> None:
+        """Raises where `reject` would refuse from the start."""
+        require(by, Right.REVIEW, f"reject {self.name}")
+        if not reason.strip():
+            raise MoveRefused("A rejection needs a reason.")
+        if rerun not in {None, "bad", "all"}:
+            raise ValueError(f"A rerun is of the bad ones or of all, not {rerun}.")
+        if version is not None and version.task_type_id != self.version.task_type_id:
+            raise MoveRefused(f"{version} is another task type than that of {self.name}.")
+        review = self.open_review
+        if rerun and not self.to_send_again(rerun, review).exists():
+            raise MoveRefused("No item was judged bad and none is dead: nothing to send again.")
+
+    def to_send_again(self: "Batch", rerun: str, review: Review) -> "ItemQuerySet":
+        """The items that a rejection sends again."""
+        items = self.items.all()
+        if rerun == "all":
+            return items
+        failed = review.sampled.filter(verdict=Verdict.FAIL).values("item")
+        return items.filter(models.Q(pk__in=failed) | models.Q(state=ItemState.DEAD))
 
     def lets_approve(self: "Batch", person: Any, limits: "Limits") -> bool:
         """False for who started the batch, unless the team lets them approve."""
@@ -97,23 +127,20 @@ class Approving:
         review.save(update_fields=["state", "decided_by", "decided_at", "reason"])
 
     def _rerun(
-        self: "Batch", review: Review, which: str, by: Any, version: "TaskVersion | None"
+        self: "Batch",
+        which: str,
+        by: Any,
+        version: "TaskVersion | None",
+        progress: Callable[[int], None] | None,
     ) -> "Batch":
-        from batchboard.models.batch import RunOptions
-
-        items = self.items.all()
-        if which == "bad":
-            failed = review.sampled.filter(verdict=Verdict.FAIL).values("item")
-            items = items.filter(models.Q(pk__in=failed) | models.Q(state=ItemState.DEAD))
-        if not items.exists():
-            raise MoveRefused("No item was judged bad and none is dead: nothing to send again.")
         version = version or self.version.newest()
         return type(self).objects.create_with_items(
             name=f"{self.name} (again)"[:200],
             version=version,
-            items=copies(items, version.prompt),
+            items=copies(self.to_send_again(which, self.open_review), version.prompt),
             options=RunOptions.of(self),
             by=by,
             rerun_of=self,
+            progress=progress,
             arrives=False,
         )

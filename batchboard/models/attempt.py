@@ -6,6 +6,10 @@ from django.db import models
 from django.db.models import Q
 
 from batchboard.models.fields import UsdField
+from batchboard.pricing import KINDS
+
+TOKENS = tuple(f"{kind}_tokens" for kind in KINDS)
+"""The columns of tokens, in the order of the kinds."""
 
 
 class Worker(models.Model):

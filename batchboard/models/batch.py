@@ -1,14 +1,13 @@
-"""Batches: the parent of items, how to run them, their limits, and where they stand."""
+"""Batches: the parent of items, what they did and cost so far, and where they stand."""
 
 import secrets
 from collections.abc import Callable, Iterable
-from dataclasses import asdict, dataclass, fields
-from datetime import datetime, timedelta
+from dataclasses import asdict
+from datetime import datetime
 from decimal import Decimal
 from typing import Any
 
 from django.conf import settings
-from django.core.validators import MinValueValidator
 from django.db import models
 from django.db.models import F, Q
 from django.utils import timezone
@@ -17,116 +16,20 @@ from batchboard.models.arriving import Arriving, NewItem, abandoned
 from batchboard.models.changing import Changing
 from batchboard.models.fields import UsdField
 from batchboard.models.lifecycle import Lifecycle
+from batchboard.models.opaque_id import opaque_id
 from batchboard.models.reviewing import Reviewing
+from batchboard.models.run_options import Mode, RunColumns, RunOptions, group_size, mode_words
 from batchboard.models.task_type import TaskVersion
 from batchboard.roles import Right, require
 from batchboard.states import OPEN_BATCH, UNFINISHED_BATCH, BatchState
 
-ALPHABET = "23456789abcdefghjkmnpqrstuvwxyz"
-
 
 def new_public_id() -> str:
-    """An opaque id that is easy to read aloud: no 0, 1, i, l or o."""
-    return "b_" + "".join(secrets.choice(ALPHABET) for _ in range(10))
+    return opaque_id("b")
 
 
 def new_seed() -> str:
     return secrets.token_hex(8)
-
-
-class Schedule(models.TextChoices):
-    WINDOW = "window", "a slot freed is a slot filled"
-    WAVES = "waves", "N at once, wait for all, then the next N"
-
-
-class Mode(models.TextChoices):
-    SINGLE = "single", "every item a call of its own, nothing shared"
-    CACHED = "cached", "a call per item, the shared context cached"
-    SESSION = "session", "one conversation works through several items in turn"
-    PACKED = "packed", "several items in one call"
-    PROVIDER_BATCH = "provider_batch", "the provider's own batches: half price, up to 24 h"
-
-
-GROUP_SIZES = {Mode.SESSION: 8, Mode.PACKED: 5}
-"""Items of a conversation, and of a call, where a batch does not say how many."""
-
-SESSION_SECONDS = 900
-SESSION_TOKENS = 50_000
-
-
-@dataclass(frozen=True)
-class RunOptions:
-    """How a batch is to run. Seconds, dollars, items; None means: no limit of its own.
-
-    `group_size` is how many items a packed call holds, or a session works through at the most;
-    `session_timeout` and `session_tokens` bound a session as a whole. None is the mode's usual.
-    """
-
-    schedule: str = Schedule.WINDOW
-    mode: str = Mode.CACHED
-    concurrency: int | None = None
-    first_look: bool = False
-    budget: Decimal | None = None
-    item_timeout: int = 120
-    deadline: int | None = None
-    sample_size: int | None = None
-    allowed_bad: int = 0
-    priority: int = 0
-    unpriced_ok: bool = False
-    group_size: int | None = None
-    session_timeout: int | None = None
-    session_tokens: int | None = None
-
-    @property
-    def group(self) -> int:
-        """Items that share a call or a conversation; 1 where each goes by itself."""
-        return group_size(self.mode, self.group_size)
-
-    @classmethod
-    def of(cls, like: "RunColumns") -> "RunOptions":
-        """How `like` runs, for another that is to run like it."""
-        return cls(**{field.name: getattr(like, field.name) for field in fields(cls)})
-
-
-class RunColumns(models.Model):
-    """The columns of RunOptions, for whatever keeps how to run."""
-
-    schedule = models.CharField(max_length=10, choices=Schedule, default=Schedule.WINDOW)
-    mode = models.CharField(max_length=20, choices=Mode, default=Mode.CACHED)
-    group_size = models.PositiveIntegerField(
-        null=True, help_text="Items of one packed call, or of one session."
-    )
-    session_timeout = models.PositiveIntegerField(null=True, help_text="Seconds for one session.")
-    session_tokens = models.PositiveIntegerField(
-        null=True, help_text="Tokens of a session's context after which a new one starts."
-    )
-    concurrency = models.PositiveIntegerField(null=True, validators=[MinValueValidator(1)])
-    first_look = models.BooleanField(default=False)
-    budget = UsdField(null=True)
-    item_timeout = models.PositiveIntegerField(default=120, help_text="Seconds for one call.")
-    deadline = models.PositiveIntegerField(null=True, help_text="Seconds from start to end.")
-    priority = models.SmallIntegerField(default=0)
-    sample_size = models.PositiveIntegerField(null=True)
-    allowed_bad = models.PositiveIntegerField(default=0)
-    unpriced_ok = models.BooleanField(
-        default=False, help_text="It may run without a known price, its cost unknown."
-    )
-
-    class Meta:
-        abstract = True
-
-
-def mode_words(mode: str, group: int) -> str:
-    """A request mode with what belongs to it: "packed, k 5", "session, S 8", "cached"."""
-    sign = {Mode.PACKED: "k", Mode.SESSION: "S"}.get(Mode(mode))
-    words = mode.replace("_", " ")
-    return f"{words}, {sign} {group}" if sign else words
-
-
-def group_size(mode: str, chosen: int | None) -> int:
-    """Items that share a call or a conversation in `mode`, of which `chosen` were asked for."""
-    usual = GROUP_SIZES.get(Mode(mode), 1)
-    return usual if chosen is None or usual == 1 else chosen
 
 
 class BatchQuerySet(models.QuerySet["Batch"]):
@@ -153,9 +56,6 @@ class BatchQuerySet(models.QuerySet["Batch"]):
     def on_board(self) -> "BatchQuerySet":
         """Those with pages, but for the arms of experiments, which theirs show together."""
         return self.with_pages().filter(experimental=False)
-
-    def awaiting_review(self) -> "BatchQuerySet":
-        return self.filter(state=BatchState.REVIEW)
 
     def create_with_items(
         self,
@@ -231,6 +131,9 @@ class Batch(Arriving, Lifecycle, Reviewing, Changing, RunColumns):
     experimental = models.BooleanField(
         default=False, help_text="An arm of an experiment, whose page shows it; not on the board."
     )
+    simulated = models.BooleanField(
+        default=False, help_text="It began at the simulated provider: nothing of it is real money."
+    )
     seed = models.CharField(max_length=32, default=new_seed, editable=False)
 
     total = models.PositiveIntegerField(default=0)
@@ -304,12 +207,3 @@ class Batch(Arriving, Lifecycle, Reviewing, Changing, RunColumns):
         for holding in (self.attempts.live(), self.submissions.open()):
             held += holding.aggregate(held=models.Sum("reserved"))["held"] or 0
         return Decimal(held + self.unknown_cost)
-
-
-def suggested_deadline(items: int, concurrency: int, item_timeout: int) -> int:
-    """Seconds that a batch may need when every call takes its whole timeout, and half again.
-
-    A batch whose deadline is one item's timeout is a classic mistake: it ends in its first wave.
-    """
-    waves = -(-items // max(1, concurrency))
-    return int(timedelta(seconds=waves * item_timeout * 1.5).total_seconds())

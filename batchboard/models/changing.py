@@ -14,7 +14,7 @@ from django.utils import timezone
 from batchboard import signals
 from batchboard.models.event import Event
 from batchboard.roles import Right, require
-from batchboard.states import UNFINISHED_BATCH, BatchState, Block, ItemState, MoveRefused
+from batchboard.states import UNFINISHED_BATCH, BatchState, Block, MoveRefused
 
 if TYPE_CHECKING:
     from batchboard.models.batch import Batch
@@ -107,7 +107,7 @@ class Changing:
                     f"{self.name} is {self.state}: items are cancelled while a batch is under way."
                 )
             chosen = self.items.all() if among is None else among.filter(batch=self)
-            count = chosen.waiting().update(state=ItemState.CANCELLED, due_at=None)
+            count = chosen.waiting().move("cancel", due_at=None)
             if not count:
                 raise MoveRefused(f"{self.name} has no such item that waits: nothing to cancel.")
             type(self).objects.filter(pk=self.pk).update(cancelled=F("cancelled") + count)

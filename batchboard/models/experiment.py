@@ -1,6 +1,5 @@
 """Experiments: the same items run in two ways or more, to see what each costs."""
 
-import secrets
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -15,10 +14,12 @@ from django.utils import timezone
 
 from batchboard.drawing import budget_shares, shuffled
 from batchboard.models.arriving import NewItem
-from batchboard.models.batch import ALPHABET, Batch, RunOptions, new_seed
+from batchboard.models.batch import Batch, new_seed
 from batchboard.models.event import Event
 from batchboard.models.fields import UsdField
 from batchboard.models.lifecycle import decision
+from batchboard.models.opaque_id import opaque_id
+from batchboard.models.run_options import RunOptions
 from batchboard.models.task_type import TaskVersion
 from batchboard.money import dollars, units
 from batchboard.roles import Right, require
@@ -49,7 +50,7 @@ class NewArm:
 
 
 def new_experiment_id() -> str:
-    return "e_" + "".join(secrets.choice(ALPHABET) for _ in range(10))
+    return opaque_id("e")
 
 
 class ExperimentQuerySet(models.QuerySet["Experiment"]):

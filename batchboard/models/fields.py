@@ -1,4 +1,4 @@
-"""Columns of our own."""
+"""Kinds of columns: money in whole units, rows of items as JSON, and the keys of items."""
 
 from decimal import Decimal
 from typing import Any

@@ -1,10 +1,12 @@
 """Items: one row of the file each, its input, and where it stands."""
 
+from typing import Any
+
 from django.db import models
 from django.db.models import Q
 
 from batchboard.models.fields import KeyField, RowField, UsdField
-from batchboard.states import ItemState
+from batchboard.states import ITEM_MOVES, ItemState
 
 
 class ItemQuerySet(models.QuerySet["Item"]):
@@ -16,6 +18,12 @@ class ItemQuerySet(models.QuerySet["Item"]):
 
     def dead(self) -> "ItemQuerySet":
         return self.filter(state=ItemState.DEAD)
+
+    def move(self, verb: str, **changes: Any) -> int:
+        """Make a move of ITEM_MOVES where it is legal, with `changes` of columns beside it; returns
+        of how many."""
+        move = ITEM_MOVES[verb]
+        return self.filter(state__in=move.sources).update(state=move.target, **changes)
 
 
 class Item(models.Model):

@@ -20,12 +20,12 @@ from django.conf import settings
 from django.db import models
 
 from batchboard import rows
+from batchboard.models.attempt import TOKENS
 from batchboard.models.fields import UsdField
 
 TABLE = "batchboard_ledgerday"
 SUMS = (
-    "attempts", "unknown_attempts", "unpriced_attempts", "input_tokens", "output_tokens",
-    "cache_write_5m_tokens", "cache_write_1h_tokens", "cache_read_tokens", "cost", "unknown_cost",
+    "attempts", "unknown_attempts", "unpriced_attempts", *TOKENS, "cost", "unknown_cost",
 )  # fmt: skip
 KEYS = ("day", "batch_id", "model", "mode")
 BATCH = (

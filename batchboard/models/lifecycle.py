@@ -15,6 +15,7 @@ from batchboard import signals
 from batchboard.models.attempt import Attempt
 from batchboard.models.event import Event
 from batchboard.models.limits import Limits
+from batchboard.models.pair_tally import PairTally
 from batchboard.models.prices import why_not
 from batchboard.models.tally import Tally
 from batchboard.models.tallying import measured
@@ -23,7 +24,6 @@ from batchboard.states import (
     BATCH_MOVES,
     BatchState,
     Block,
-    ItemState,
     MoveRefused,
 )
 
@@ -82,10 +82,12 @@ class Lifecycle:
         self._move("start", by, started_by=by)
 
     def begin(self: "Batch") -> None:
-        """The first call was let through: the clock of the deadline starts."""
+        """The first call was let through: the clock of the deadline starts. Which provider it
+        goes to is kept, since what was measured outlives the choice of one."""
         now = timezone.now()
         ends = now + timedelta(seconds=self.deadline) if self.deadline else None
-        self._move("begin", None, started_at=now, deadline_at=ends)
+        simulated = settings.PROVIDER_SIMULATED
+        self._move("begin", None, started_at=now, deadline_at=ends, simulated=simulated)
 
     def pause(self: "Batch", by: Any = None) -> None:
         """Let no further call through; calls in flight end and count."""
@@ -137,7 +139,7 @@ class Lifecycle:
         require(by, Right.OPERATE, f"cancel {self.name}")
         with decision():
             self._move("cancel", by, blocked="", waits_for="")
-            ended = self.items.waiting().update(state=ItemState.CANCELLED)
+            ended = self.items.waiting().move("cancel")
             type(self).objects.filter(pk=self.pk).update(
                 cancelled=F("cancelled") + ended, finished_at=timezone.now()
             )
@@ -172,9 +174,7 @@ class Lifecycle:
                     names = ", ".join(sorted(unknown)[:5])
                     raise MoveRefused(f"Not a dead item of {self.name}: {names}. None was sent.")
             newest = Attempt.objects.aggregate(newest=Max("id"))["newest"] or 0
-            count = chosen.update(
-                state=ItemState.WAITING, due_at=timezone.now(), tries_since=newest
-            )
+            count = chosen.move("revive", due_at=timezone.now(), tries_since=newest)
             if not count:
                 raise MoveRefused(f"{self.name} has no dead items to send again.")
             type(self).objects.filter(pk=self.pk).update(dead=F("dead") - count)
@@ -182,6 +182,7 @@ class Lifecycle:
             if self.state == BatchState.REVIEW:
                 self._close_review()
                 Tally.objects.filter(pk=self.pk).delete()
+                PairTally.objects.filter(experiment__arms__batch=self).delete()
                 self._move("reopen", by, finished_at=None)
             self._announce()
         self.refresh_from_db()
@@ -206,6 +207,8 @@ class Lifecycle:
             self._move("finish", None, finished_at=timezone.now(), blocked="", waits_for="")
             Tally.objects.keep(self, sums)
             self._open_review(keys)
+        if self.experimental:
+            PairTally.objects.catch_up()
         return True
 
     @property

@@ -8,11 +8,12 @@ from typing import Any
 from django.db.models import F, Max, Sum
 
 from batchboard import estimate
-from batchboard.models.batch import Batch, Mode, group_size
+from batchboard.models.batch import Batch
 from batchboard.models.item import Item
 from batchboard.models.limit_settings import RATES
 from batchboard.models.limits import Limits, ModelLimit
 from batchboard.models.measured import Measured
+from batchboard.models.run_options import Mode, group_size
 from batchboard.models.task_type import TaskVersion
 
 DAY_SECONDS = 86_400

@@ -60,6 +60,9 @@ class Submission(models.Model):
     reserved = UsdField(default=0)
     created_at = models.DateTimeField()
     sent_at = models.DateTimeField(null=True, help_text="When it began to be sent.")
+    cut_off_at = models.DateTimeField(
+        null=True, help_text="When the request that may have created it is known to have ended."
+    )
     worked_at = models.DateTimeField(null=True, help_text="When the provider was done with it.")
     cancelled_at = models.DateTimeField(null=True, help_text="When the provider was asked to stop.")
     ended_at = models.DateTimeField(null=True)

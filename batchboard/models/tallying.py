@@ -9,6 +9,7 @@ from django.db.models import Case, Count, Q, Sum, When
 
 from batchboard import rows
 from batchboard.batch_sums import LATENCY_STEP, BatchSums, Stretch, added, merged
+from batchboard.compare.data import TaskCost
 from batchboard.compare.spread import Spread, Sums
 from batchboard.models.attempt import Attempt, Price
 from batchboard.money import ZERO, share_out, units
@@ -18,11 +19,20 @@ from batchboard.states import ItemState
 if TYPE_CHECKING:
     from batchboard.models.batch import Batch
 
+PART = 2**20
+"""Costs are squared in two parts of about as many digits: a million squares of a hundred dollars
+each still add up exactly in 64 bits."""
+
 ENDED = (str(ItemState.SUCCEEDED), str(ItemState.DEAD))
 ITEMS = (
     f"SELECT batch_id, state, latency_ms / {LATENCY_STEP}, COUNT(*), SUM(cost),"  # noqa: S608
-    " SUM(CAST(cost - {centre} AS double precision) * (cost - {centre})) FROM batchboard_item"
+    f" SUM((cost / {PART}) * (cost / {PART})), SUM((cost / {PART}) * (cost %% {PART})),"
+    f" SUM((cost %% {PART}) * (cost %% {PART})) FROM batchboard_item"
     " WHERE batch_id IN ({ids}) AND state IN (%s, %s) GROUP BY 1, 2, 3"
+)
+TASKS = (
+    "SELECT batch_id, id, key, cost, state FROM batchboard_item"
+    " WHERE batch_id IN ({ids}) AND state IN (%s, %s)"
 )
 AT_WORK = (
     "SELECT batch_id, MIN(started_at), MAX(ended_at) FROM batchboard_attempt"
@@ -54,6 +64,25 @@ def measured(batches: Sequence["Batch"]) -> list[BatchSums]:
     ]
 
 
+def tasks_of(batches: Sequence["Batch"]) -> list[TaskCost]:
+    """What each item that has a result or is dead did cost, as plain rows: there may be very many.
+    Keys of several batches are told apart by them."""
+    if not batches:
+        return []
+    ids = [batch.pk for batch in batches]
+    found = rows.execute(TASKS.format(ids=_places(ids)), [*ids, *ENDED])
+    bounds = _bounds(batches)
+    return [
+        TaskCost(
+            key if len(ids) == 1 else f"{batch} {key}",
+            cost + bounds.get(item, 0),
+            state == ItemState.SUCCEEDED,
+            bounds.get(item, 0),
+        )
+        for batch, item, key, cost, state in found
+    ]
+
+
 def counted(batches: Sequence["Batch"]) -> Any:
     """Ended attempts at items that have a result or are dead."""
     attempts = Attempt.objects.ended().filter(batch__in=[batch.pk for batch in batches])
@@ -62,18 +91,22 @@ def counted(batches: Sequence["Batch"]) -> Any:
     return attempts.filter(item__state__in=ENDED).order_by()
 
 
+def _bounds(batches: Sequence["Batch"]) -> dict[int, int]:
+    """Units by item: the bound of what its attempts of unknown cost did cost."""
+    some = [batch for batch in batches if batch.unknown_cost]
+    bounds = counted(some).filter(cost=None).values("item").annotate(bound=Sum("reserved"))
+    return {row["item"]: units(row["bound"]) for row in bounds}
+
+
 def _items(batches: Sequence["Batch"]) -> tuple[dict[int, Spread], dict[int, Counter[int]]]:
     """How costs are spread, and latencies of results, by batch."""
     known: dict[tuple[int, str], Sums] = defaultdict(Sums)
     latencies: dict[int, Counter[int]] = defaultdict(Counter)
-    # Squares are summed around a value near the mean: around 0 their differences would drown.
-    ended = sum(batch.succeeded + batch.dead for batch in batches)
-    centre = sum(units(batch.cost) for batch in batches) // max(1, ended)
     ids = [batch.pk for batch in batches]
-    sql = ITEMS.format(centre=centre, ids=_places(ids))
-    for batch, state, step, count, total, squares in rows.execute(sql, [*ids, *ENDED]):
-        off = int(total) - count * centre
-        sums = Sums(count, int(total), max(0.0, float(squares) - off * off / count))
+    sql = ITEMS.format(ids=_places(ids))
+    for batch, state, step, count, total, *squares in rows.execute(sql, [*ids, *ENDED]):
+        high, mixed, low = map(int, squares)
+        sums = Sums(count, int(total), high * PART**2 + 2 * mixed * PART + low)
         known[batch, state] += sums
         if step is not None and state == ItemState.SUCCEEDED:
             latencies[batch][step] += count

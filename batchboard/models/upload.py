@@ -4,7 +4,6 @@ In the database, so that a worker on any machine can read them and a restart los
 """
 
 import io
-import secrets
 from collections.abc import Iterable
 from datetime import datetime, timedelta
 from typing import Any, BinaryIO
@@ -13,7 +12,7 @@ from django.conf import settings
 from django.db import models
 from django.utils import timezone
 
-from batchboard.models.batch import ALPHABET
+from batchboard.models.opaque_id import opaque_id
 
 CHUNK_BYTES = 1 << 20
 MAX_UPLOAD_BYTES = 500_000_000
@@ -32,7 +31,7 @@ class UploadState(models.TextChoices):
 
 
 def new_upload_id() -> str:
-    return "u_" + "".join(secrets.choice(ALPHABET) for _ in range(10))
+    return opaque_id("u")
 
 
 class UploadQuerySet(models.QuerySet["Upload"]):

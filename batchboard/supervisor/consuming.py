@@ -14,6 +14,10 @@ from batchboard.supervisor.child import Child
 from batchboard.supervisor.plan import broker_answers
 
 STUCK_SECONDS = 30.0
+START_SECONDS = 120.0
+"""A worker that is not registered yet still begins: on a busy machine that takes its time, and to
+end it then would only make it begin anew."""
+
 FILES_STUCK_SECONDS = 120.0
 """A large workbook is opened whole before its first row comes, and says nothing all the while."""
 
@@ -65,7 +69,9 @@ class Watch:
     def _silent_calls(self, old: datetime) -> list[tuple[Child, str]]:
         found = []
         for child in self._calls:
-            worker = Worker.objects.filter(pid=child.pid or 0).order_by("-id").first()
+            worker = Worker.objects.filter(pid=child.pid or 0, fenced=False).order_by("-id").first()
+            if worker is None and child.age <= START_SECONDS:
+                continue
             consumed = worker is not None and worker.consumed_at >= old
             if child.age > STUCK_SECONDS and not consumed:
                 found.append((child, f"it took no message for {STUCK_SECONDS:g} s"))

@@ -10,7 +10,7 @@ from django.db.models import Max
 from django.urls import reverse
 
 from batchboard.models import Attempt, Batch, Event, Limits, Mode, Submission
-from batchboard.models.batch import group_size
+from batchboard.models.run_options import group_size
 from batchboard.states import BATCH_MOVES, UNFINISHED_BATCH, BatchState
 from batchboard.views.actions import Action, action
 from batchboard.views.progress import Progress, cells_of, progress

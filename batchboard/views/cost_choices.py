@@ -175,21 +175,12 @@ def _telling(types: Sequence[TypeThatRan]) -> TypeThatRan:
 def _by_mode(ran: Sequence[Ran]) -> list[Choice]:
     """Each mode against each that ran before it; the latest change first."""
     first = _first_by(ran, lambda one: one.mode)
+    pairs = sorted(
+        combinations(first, 2), key=lambda pair: (first[pair[1]], first[pair[0]]), reverse=True
+    )
     return [
-        Choice(
-            f"mode:{before}:{after}",
-            "By mode",
-            f"{before} → {after}",
-            Past(mode=before),
-            Past(mode=after),
-            before,
-            after,
-            first[after],
-            f"{before} → {after}",
-        )
-        for before, after in sorted(
-            combinations(first, 2), key=lambda pair: (first[pair[1]], first[pair[0]]), reverse=True
-        )
+        _change("mode", (before, after), (Past(mode=before), Past(mode=after)), first[after])
+        for before, after in pairs
     ]
 
 
@@ -221,19 +212,21 @@ def _by_version(ran: Sequence[Ran]) -> list[Choice]:
     first = _first_by(ran, lambda one: one.version)
     latest = sorted(first)[-MOST_VERSIONS:]
     return [
-        Choice(
-            f"version:{before}:{after}",
-            "By version",
-            f"v{before} → v{after}",
-            Past(version=before),
-            Past(version=after),
-            f"v{before}",
-            f"v{after}",
+        _change(
+            "version",
+            (f"v{before}", f"v{after}"),
+            (Past(version=before), Past(version=after)),
             first[after],
-            f"v{before} → v{after}",
         )
         for before, after in list(pairwise(latest))[::-1]
     ]
+
+
+def _change(kind: str, labels: tuple[str, str], sets: tuple[Past, Past], at: datetime) -> Choice:
+    """Of one mode, or version, to another."""
+    words = " → ".join(labels)
+    names = ":".join(str(getattr(past, kind)) for past in sets)
+    return Choice(f"{kind}:{names}", f"By {kind}", words, *sets, *labels, at, words)
 
 
 def _by_experiment(tried: Sequence[Tried]) -> list[Choice]:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 
 from batchboard.compare import Advice, ArmResult, Comparison, Interval, Verdict
-from batchboard.compare.words import under_way
+from batchboard.compare.words import simulated, under_way
 from batchboard.row_plots import Spread, Stack, Stacks, Whiskers, stacks, whiskers
 from batchboard.templatetags.figures import share, usd_per_task
 from batchboard.views.cost_words import (
@@ -53,6 +53,7 @@ class Arm:
     is_measure: bool
     is_chosen: bool
     fails_more: bool
+    is_simulated: bool
 
     @property
     def changed(self) -> str:
@@ -98,6 +99,9 @@ class Shown:
     under_way: Sequence[str]
     """What was left out because it has not ended, a sentence for each arm."""
 
+    simulated: str
+    """That money of it is not real, where that is so."""
+
     @property
     def dots(self) -> str:
         """The tone of what is after the change."""
@@ -126,6 +130,7 @@ def shown(found: Comparison) -> Shown:
         before=_dollars(found.before) if decided else None,
         after=_dollars(found.chosen) if decided else None,
         under_way=under_way(found),
+        simulated=simulated(found),
     )
 
 
@@ -156,6 +161,7 @@ def _arm(result: ArmResult, found: Comparison) -> Arm:
         icon=icon,
         is_measure=result is found.before,
         is_chosen=is_chosen,
+        is_simulated=result.data.simulated,
         fails_more=result.verdict == Verdict.NOT_BETTER
         and passes is not None
         and result.pass_share is not None

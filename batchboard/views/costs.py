@@ -5,7 +5,6 @@ from datetime import datetime
 from io import StringIO
 from typing import Any
 
-from django.conf import settings
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.utils.cache import patch_vary_headers
@@ -111,7 +110,7 @@ def _row(arm: Arm) -> list[Any]:
         *(("" if value is None else value) for value in (arm.cache_share, arm.tasks_per_hour,
                                                          arm.failure_share)),
         arm.judged, "" if arm.pass_share is None else arm.pass_share, arm.verdict, arm.words,
-        "simulated" if settings.PROVIDER_SIMULATED else "real",
+        "simulated" if arm.is_simulated else "real",
     ]  # fmt: skip
 
 

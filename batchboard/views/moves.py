@@ -39,30 +39,18 @@ def _move(verb: Verb) -> Callable[[HttpRequest, str], HttpResponse]:
     return view
 
 
-def _start(batch: Batch, request: HttpRequest) -> str:
-    batch.start(by=request.user)
-    return f"{batch.name}: started"
+def _verb(name: str, done: str) -> Verb:
+    def verb(batch: Batch, request: HttpRequest) -> str:
+        getattr(batch, name)(by=request.user)
+        return f"{batch.name}: {done}"
+
+    return verb
 
 
-def _pause(batch: Batch, request: HttpRequest) -> str:
-    batch.pause(by=request.user)
-    return f"{batch.name}: paused"
-
-
-def _resume(batch: Batch, request: HttpRequest) -> str:
-    batch.resume(by=request.user)
-    return f"{batch.name}: resumed"
-
-
-def _cancel(batch: Batch, request: HttpRequest) -> str:
-    batch.cancel(by=request.user)
-    return f"{batch.name}: cancelled"
-
-
-run = _move(_start)
-pause = _move(_pause)
-resumption = _move(_resume)
-cancellation = _move(_cancel)
+run = _move(_verb("start", "started"))
+pause = _move(_verb("pause", "paused"))
+resumption = _move(_verb("resume", "resumed"))
+cancellation = _move(_verb("cancel", "cancelled"))
 
 
 @require_http_methods(["GET", "POST"])
@@ -85,15 +73,7 @@ def _place(request: HttpRequest, public_id: str) -> HttpResponse:
     means = placement(batch, column, rights_of(request.user))
     if not means.verb:
         return _not_placed(request, batch, means)
-    return _move(_verb_of(means))(request, public_id)
-
-
-def _verb_of(means: Placement) -> Verb:
-    def verb(batch: Batch, request: HttpRequest) -> str:
-        getattr(batch, means.verb)(by=request.user)
-        return f"{batch.name}: now in {means.column.title}"
-
-    return verb
+    return _move(_verb(means.verb, f"now in {means.column.title}"))(request, public_id)
 
 
 def _not_placed(request: HttpRequest, batch: Batch, means: Placement) -> HttpResponse:

@@ -4,10 +4,11 @@ from dataclasses import dataclass, field
 from math import ceil
 
 from batchboard.advice import Action, at_once
+from batchboard.durations import in_words
 from batchboard.estimate import Estimate
 from batchboard.models import Limits, Mode, Schedule, suggested_deadline
-from batchboard.models.batch import GROUP_SIZES, SESSION_SECONDS
-from batchboard.preparing import Prepared, in_words
+from batchboard.models.run_options import GROUP_SIZES, SESSION_SECONDS
+from batchboard.preparing import Prepared
 from batchboard.sampling import chance_of_seeing, default_size
 from batchboard.templatetags.figures import share, span, usd
 

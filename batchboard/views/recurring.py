@@ -16,10 +16,11 @@ from batchboard.cron import CronError, zones
 from batchboard.definition_form import Problem
 from batchboard.models import Batch, Event, Recurring, RecurringRun, Upload, UploadTooLarge
 from batchboard.models.changing import NotPossible
-from batchboard.models.recurring import runs_newest
+from batchboard.models.recurring_run import runs_newest
 from batchboard.models.upload import MAX_UPLOAD_BYTES
 from batchboard.roles import NEEDED, NotAllowed, Right, may
 from batchboard.states import MoveRefused
+from batchboard.views import recurring_fields
 from batchboard.views.people_words import Said
 from batchboard.views.recurring_form import RecurringForm, changes, of_batch, of_standing, read
 from batchboard.views.recurring_form import times_of as times_said
@@ -231,10 +232,11 @@ def _form(request: HttpRequest, form: RecurringForm, status: int = 200) -> HttpR
         raise Http404
     context = {
         "form": form,
-        "fields": form.text_fields(),
-        "choices": form.choices(),
-        "tasks": form.tasks(),
-        "sources": form.sources(),
+        "fields": recurring_fields.text_fields(form),
+        "choices": recurring_fields.choices(form),
+        "tasks": recurring_fields.tasks(),
+        "commands": recurring_fields.commands(),
+        "sources": recurring_fields.sources(form),
         "zones": zones(),
         "problems": form.problems,
     } | _times(*form.times())

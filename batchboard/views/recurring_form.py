@@ -4,16 +4,13 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
 from dataclasses import fields as dataclass_fields
 from decimal import Decimal
-from itertools import groupby
 from typing import Any
 
-from batchboard import item_commands
-from batchboard.advice import Action
 from batchboard.cron import CronError, Times
 from batchboard.definition_form import Problem
+from batchboard.durations import in_words
 from batchboard.models import (
     Batch,
-    Limits,
     Recurring,
     RunOptions,
     TaskType,
@@ -21,11 +18,8 @@ from batchboard.models import (
     Upload,
     User,
 )
-from batchboard.models.batch import RunColumns
-from batchboard.preparing import PRIORITIES, Prepared, in_words, read_options
-from batchboard.roles import Right, may
-from batchboard.views import new_fields
-from batchboard.views.new_fields import Choice, Field
+from batchboard.models.run_options import RunColumns
+from batchboard.preparing import PRIORITIES, Prepared, read_options
 
 UPLOAD, BATCH, COMMAND = "upload", "batch", "command"
 NEWEST, FIXED = "newest", "fixed"
@@ -35,12 +29,6 @@ TEXTS = (
     "schedule", "first_look", "concurrency", "budget", NO_BUDGET, "item_timeout", "deadline",
     "sample_size", "priority",
 )  # fmt: skip
-PRESETS = (
-    ("Mondays at 09:00", "0 9 * * 1"),
-    ("Workdays at 07:00", "0 7 * * 1-5"),
-    ("The 1st at 06:00", "0 6 1 * *"),
-    ("Every hour", "0 * * * *"),
-)
 
 
 @dataclass
@@ -56,65 +44,6 @@ class RecurringForm:
     values: dict[str, Any] = field(default_factory=dict)
     problems: dict[str, Problem] = field(default_factory=dict)
     prepared: Prepared = field(default_factory=lambda: Prepared({}))
-
-    def text_fields(self) -> dict[str, Field]:
-        found = new_fields.fields(self.prepared, None, Limits.objects.current())
-        budget = found["budget"]
-        budget.hint, budget.label = "What one run may cost at most", "Budget for each run"
-        found |= {
-            one.name: one
-            for one in (
-                Field("name", "Name", hint="Each batch has it with the day and time"),
-                Field("key", "Key column", placeholder="key or id",
-                      hint="Names each item; empty: automatic"),
-                Field("cron", "Cron expression", placeholder="0 9 * * 1",
-                      hint="Minute, hour, day of month, month, day of week.",
-                      actions=[Action(label, "cron", cron) for label, cron in PRESETS]),
-                Field("zone", "Time zone", placeholder="Europe/Berlin",
-                      hint="Whose clock that is"),
-            )
-        }  # fmt: skip
-        for one in found.values():
-            one.value = self.fields.get(one.name, "")
-            if problem := self.problems.get(one.name):
-                one.error = problem.message
-                one.actions = []
-        return found
-
-    def choices(self) -> dict[str, Choice]:
-        found = new_fields.choices(self.prepared)
-        mode = found["mode"]
-        if mode.value not in {value for value, _, _ in mode.options}:
-            mode.options.append((mode.value, mode.value, ""))
-        return found
-
-    def sources(self) -> list[tuple[str, str]]:
-        """The ways for items to come that this person may choose, with their words."""
-        found = [(UPLOAD, "A file")]
-        if self.batch is not None:
-            found.append((BATCH, "The items of a batch"))
-        if self.commands() and may(self.person, Right.ADMINISTER):
-            found.append((COMMAND, "A command"))
-        return found
-
-    def commands(self) -> list[str]:
-        return item_commands.names()
-
-    def tasks(self) -> list[tuple[str, list[tuple[str, str]]]]:
-        """Task types by name, each with its choices: the newest version at each run, or one."""
-        versions = (
-            TaskVersion.objects.select_related("task_type")
-            .only("number", "task_type__name")
-            .order_by("task_type__name", "-number")
-        )
-        found = []
-        for kind, those in groupby(versions, lambda version: version.task_type):
-            choices = [(f"{NEWEST}:{kind.pk}", f"{kind.name}: the newest version at each run")]
-            choices += [
-                (f"{FIXED}:{one.pk}", f"{kind.name}: always v{one.number}") for one in those
-            ]
-            found.append((kind.name, choices))
-        return found
 
     def times(self) -> tuple[Times | None, str]:
         return times_of(self.fields.get("cron", ""), self.fields.get("zone", ""))

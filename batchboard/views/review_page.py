@@ -8,7 +8,7 @@ from typing import Any
 from django.db.models import QuerySet
 from django.utils import timezone
 
-from batchboard.models import Batch, Review, ReviewState, SampledItem, User
+from batchboard.models import Batch, Preparation, Review, ReviewState, SampledItem, User
 from batchboard.proof import Proof, proof
 from batchboard.roles import Right, may
 from batchboard.states import BatchState
@@ -71,6 +71,8 @@ class ReviewPage:
     can_take_back: bool
     decided_by: User | None
     reruns: list[Batch]
+    copying: Preparation | None
+    """Who is rejecting it just now, and how far the items are that go again."""
 
     @property
     def judged(self) -> int:
@@ -147,6 +149,7 @@ def review_page(batch: Batch, user: User, key: str = "", *, shows_all: bool = Fa
         can_judge=can_judge,
         can_take_back=can_judge and bool(mine or (current and current.verdict)),
         decided_by=review.decided_by if review else None,
+        copying=Preparation.objects.rejecting(batch).first() if is_open else None,
         reruns=list(batch.reruns.order_by("id")) if batch.state == BatchState.REJECTED else [],
     )
 

@@ -4,15 +4,14 @@ with its attempts. A form states what follows from it, as things stand when it i
 from typing import Any
 
 from django.contrib import messages
-from django.db.models import Q
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_http_methods, require_safe
 
 from batchboard import intake, template
-from batchboard.models import Batch, ReviewState, SampledItem, Verdict
-from batchboard.states import ItemState
+from batchboard.models import Batch, PreparationKind, ReviewState, SampledItem
 from batchboard.templatetags.values import SHOWN_AT_FIRST
+from batchboard.views.copies import AT_ONCE, begin
 from batchboard.views.failures import said
 from batchboard.views.review_acting import acting, batch_of, is_swap, person, to_review
 from batchboard.views.review_decision import Decision
@@ -65,13 +64,13 @@ def _reject(request: HttpRequest, batch: Batch) -> HttpResponse:
     version = None
     if number.isascii() and number.isdigit():
         version = batch.version.task_type.versions.filter(number=int(number[:9])).first()
-    again = intake.reject(
-        batch,
-        request.POST.get("reason", ""),
-        by=request.user,
-        rerun=rerun if rerun in {"bad", "all"} else None,
-        version=version,
-    )
+    reason, which = request.POST.get("reason", ""), rerun if rerun in {"bad", "all"} else None
+    batch.check_rejection(reason, request.user, which, version)
+    items = batch.to_send_again(which, batch.open_review).count() if which else 0
+    if which and items > AT_ONCE:
+        wanted = {"reason": reason, "rerun": which, "version": number if version else ""}
+        return begin(request, PreparationKind.RERUN, batch, items, **wanted)
+    again = intake.reject(batch, reason, by=request.user, rerun=which, version=version)
     sent = "nothing is sent again"
     if again is not None:
         sent = (
@@ -90,8 +89,7 @@ def _decision_sheet(request: HttpRequest, public_id: str, name: str, title: str)
     decision = Decision.of(
         batch, person(request), drawn=sampled.count(), judged=review.judged, bad=review.bad
     )
-    failed = sampled.filter(verdict=Verdict.FAIL).values("item")
-    bad = batch.items.filter(Q(pk__in=failed) | Q(state=ItemState.DEAD)).count()
+    bad = batch.to_send_again("bad", review).count()
     versions = batch.version.task_type.versions.order_by("-number")
     context = {
         "decision": decision,

@@ -19,7 +19,7 @@ from batchboard.models import (
     User,
 )
 from batchboard.preparing import prepare
-from batchboard.views.new_batch import find, keep, operators, page
+from batchboard.views.new_batch import FORM, operators
 from batchboard.views.trying import trials_of
 from batchboard.whole_numbers import whole_number
 
@@ -48,12 +48,11 @@ def task_type_trial(request: HttpRequest, pk: int) -> HttpResponse:
 @operators
 def new_batch_trial(request: HttpRequest, public_id: str) -> HttpResponse:
     """Try the first row of the file with the task type of the form."""
-    preparation = find(request, public_id)
-    keep(preparation, request)
+    preparation = FORM.find(request, public_id)
+    FORM.keep(preparation, request)
     prepared = prepare(preparation)
     if prepared.definition is None or preparation.upload is None or prepared.profile is None:
-        context = page(request, preparation, refused=True)
-        return render(request, "new/new.html", context, status=422)
+        return FORM.render(request, preparation, refused=True)
     try:
         row = intake.first_rows(prepared.items(preparation.upload))[0]
     except IngestError:

@@ -15,6 +15,7 @@ from typing import Any
 from django.conf import settings
 
 from batchboard import strict_json, template
+from batchboard.call_shapes import LONGEST_ESCAPE
 from dispatch.calls import Call, PartReply, Reply
 from dispatch.modes.cached import Cached
 from dispatch.modes.queued import Queued
@@ -28,9 +29,6 @@ MOST_BYTES = 200_000
 MOST_OUTPUT_TOKENS = 64_000
 ID_TOKENS = 40
 """What the answer spends on an item's id and the JSON around it."""
-
-LONGEST_ESCAPE = 5
-"""Bytes that one byte becomes at the most when it is escaped."""
 
 ELEMENT_BYTES = 50
 ALONE = frozenset(

@@ -9,11 +9,10 @@ from collections.abc import Sequence
 from typing import Any
 
 from batchboard import template
+from batchboard.estimate import TOKENS_PER_BYTE
 from dispatch.modes.cached import Cached, minimum_tokens
 from dispatch.modes.single import PLAIN, cache_control
 from dispatch.modes.work import Framing, ItemWork, VersionWork
-
-TOKENS_PER_BYTE = 0.3
 
 
 class Session(Cached):

@@ -17,6 +17,7 @@ from batchboard.models import (
     Item,
     ItemInput,
     Limits,
+    PairTally,
     Price,
     Recurring,
     RecurringRun,
@@ -32,8 +33,8 @@ from batchboard.money import dollars
 from batchboard.roles import Role
 
 LONG = 100_000
-EXPERIMENTS = (50, 5_000)
-"""Items of each arm: as many as is usual, and the most that there may be."""
+EXPERIMENTS = (60, 5_000)
+"""Items of each arm: about as many as is usual, and the most that there may be."""
 
 RECURRING, RUNS = 40, 10
 COST = 4_200_000
@@ -83,6 +84,7 @@ def fill(batches: int, items: int, now: datetime) -> Batch:
     _recurring(versions, people)
     _roll_up()
     Tally.objects.catch_up()
+    PairTally.objects.catch_up()
     Limits.objects.update_or_create(pk=1, defaults={"oldest_live": _oldest_live()})
     if connection.vendor == "postgresql":
         with connection.cursor() as cursor:

@@ -6,8 +6,10 @@ import pytest
 from django.core.management import CommandError, call_command
 
 from batchboard.cli.refusals import BAD_INPUT
+from batchboard.models import Batch
+from dispatch import recorder
 from tests.domain.test_arms import WARM, run
-from tests.factories import draft, task_version
+from tests.factories import admit, draft, finished, live_worker, task_version
 
 pytestmark = pytest.mark.django_db
 
@@ -47,6 +49,35 @@ def test_without_filters_the_two_modes_that_ran_last_are_compared(both, capsys):
     assert "The measure" in rows[0]
     assert "Cheaper; quality not compared" in rows[1]
     assert "- Review results of single and cached." in text
+
+
+def test_what_is_left_out_and_what_was_simulated_is_said(both, capsys):
+    text = said(capsys, both)
+    assert "under way" not in text
+    assert "simulated" not in text
+    batch = Batch.objects.get(mode="cached")
+    more = draft(2, version=batch.version, mode="cached")
+    more.start()
+    worker = live_worker()
+    first, _ = admit(worker).calls
+    recorder.settle(worker.pk, [finished(first, usage=WARM)], admits=False)
+    Batch.objects.filter(state="review").update(simulated=True)
+    text = said(capsys, both)
+    assert "cached: 1 batch is still under way, and not counted yet." in text
+    assert "Measured at the simulated provider: no real money." in text
+    summary = json.loads(said(capsys, both, "--json"))
+    assert (summary["arms"][0]["batches_under_way"], summary["arms"][0]["simulated"]) == (1, True)
+
+
+def test_a_set_of_which_all_is_under_way_says_so(both, capsys):
+    version = Batch.objects.get(mode="cached").version
+    more = draft(2, version=version, mode="packed", group_size=1)
+    more.start()
+    worker = live_worker()
+    first = admit(worker).calls[0]
+    recorder.settle(worker.pk, [finished(first, usage=WARM)], admits=False)
+    text = said(capsys, both, "--before", "mode=single", "--after", "mode=packed")
+    assert "ended in packed. 1 batch is still under way." in text
 
 
 def test_two_sets_are_named_by_filters(both, capsys):

@@ -8,14 +8,25 @@ import pytest
 
 from batchboard import experimenting, intake
 from batchboard.arm_text import read_arm
-from batchboard.arms import Past, arms_of, modes_that_ran
-from batchboard.compare import compare
+from batchboard.arms import Past, arm_of, arms_of, modes_that_ran
+from batchboard.compare import compare, words
 from batchboard.experimenting import PlanError
-from batchboard.models import Batch, Event, Experiment, ExperimentState, Mode
+from batchboard.models import (
+    Batch,
+    Event,
+    Experiment,
+    ExperimentState,
+    Mode,
+    PairTally,
+    Tally,
+)
+from batchboard.models.tallying import tasks_of
+from batchboard.pricing import Usage
 from batchboard.roles import NotAllowed, Role
 from batchboard.states import BatchState, MoveRefused
 from dispatch import recorder
 from dispatch.forecast import Counted
+from dispatch.outcome import Outcome
 from tests.factories import admit, draft, finished, in_review, live_worker, person, task_version
 
 pytestmark = pytest.mark.django_db
@@ -55,6 +66,11 @@ def run_all():
     worker = live_worker()
     while calls := admit(worker).calls:
         recorder.settle(worker.pk, [finished(call) for call in calls], admits=False)
+
+
+def compared(experiment):
+    arms, pairing = arms_of(experiment)
+    return compare(arms, paired=pairing)
 
 
 def keys_of(batch):
@@ -264,6 +280,105 @@ def test_the_comparison_is_paired_by_item_and_takes_review_in(version):
     for batch in again(experiment).batches:
         for drawn in batch.sample():
             batch.judge(drawn["key"], "pass")
-    found = compare(arms_of(again(experiment)), paired=True)
+    found = compared(again(experiment))
     assert found.same_items == 12
     assert [found.before.pass_share, found.arms[0].pass_share] == [1.0, 1.0]
+
+
+# Sums of pairs, stored
+
+
+def settle_some(experiment, dear=()):
+    """All items of all arms end, those of the keys `dear` after a failed attempt; one is dead."""
+    worker = live_worker()
+    while calls := admit(worker).calls:
+        ended = []
+        for call in calls:
+            key, first = call.parts[0].key, call.parts[0].attempt % 2
+            outcome = Outcome.REFUSED if key == "k3" and first else Outcome.OK
+            tokens = 50 + 7 * (key in dear) + int(key[1:])
+            ended.append(finished(call, outcome, usage=Usage(input=tokens, output=20)))
+        recorder.settle(worker.pk, ended, admits=False)
+    return again(experiment)
+
+
+def test_what_is_stored_when_the_last_arm_ended_says_what_the_items_say(version):
+    experiment = make(version, "single", "cached", "single", n=25)
+    experiment.start()
+    ended = settle_some(experiment, dear={"k1", "k7"})
+    assert PairTally.objects.count() == 1
+    stored = compared(ended)
+    by_item = compare(
+        [arm_of([arm.batch], arm.label) for arm in ended.arms.all()], paired=True
+    )  # fmt: skip
+    for one, other in zip((stored.before, *stored.arms), (by_item.before, *by_item.arms),
+                          strict=True):  # fmt: skip
+        assert replace(one, data=None) == replace(other, data=None)
+        assert replace(one.data, tasks=()) == replace(other.data, tasks=())
+    assert replace(stored, before=None, arms=(), chosen=None) == replace(
+        by_item, before=None, arms=(), chosen=None
+    )
+
+
+def test_no_item_is_read_once_all_arms_ended(version, django_assert_num_queries):
+    few = make(version, "single", "cached", n=6)
+    many = make(version, "single", "cached", "packed:k=2", "session:S=2", n=30)
+    for experiment in (few, many):
+        experiment.start()
+    run_all()
+    for ended in (again(few), again(many)):
+        with django_assert_num_queries(4) as asked:
+            arms_of(ended)
+        read = [query["sql"] for query in asked.captured_queries]
+        assert not [sql for sql in read if 'batchboard_item"' in sql or "_attempt" in sql]
+
+
+def test_an_arm_that_is_sent_back_to_work_takes_the_sums_away_until_it_ended(version):
+    experiment = make(version, n=8)
+    experiment.start()
+    ended = settle_some(experiment)
+    before = PairTally.objects.get().sums
+    arm = next(batch for batch in ended.batches if batch.dead)
+    arm.retry()
+    assert not PairTally.objects.exists()
+    under_way = compared(again(experiment))
+    assert under_way.same_items == 7
+    assert words.under_way(under_way) == [
+        f"{arm.arm.label}: 1 item has not ended, and is not counted yet."
+    ]
+    run_all()
+    assert PairTally.objects.get().sums != before
+    assert compared(again(experiment)).same_items == 8
+
+
+def test_arms_that_were_cancelled_are_summed_up_in_pairs_too(version):
+    experiment = make(version, n=4)
+    experiment.start()
+    worker = live_worker()
+    recorder.settle(
+        worker.pk, [finished(call) for call in admit(worker, room=6).calls], admits=False
+    )
+    experiment.cancel()
+    assert not PairTally.objects.exists()
+    Tally.objects.catch_up()
+    assert PairTally.objects.catch_up() == 1
+    assert PairTally.objects.catch_up() == 0
+
+
+def test_nothing_is_stored_of_an_arm_that_was_sent_back_while_pairs_were_summed_up(
+    version, monkeypatch
+):
+    experiment = make(version, n=8)
+    experiment.start()
+    ended = settle_some(experiment)
+    PairTally.objects.all().delete()
+    arm = next(batch for batch in ended.batches if batch.dead)
+
+    def slow(batches):
+        if arm.state == BatchState.REVIEW:
+            arm.retry()
+        return tasks_of(batches)
+
+    monkeypatch.setattr("batchboard.models.pair_tally.tasks_of", slow)
+    assert PairTally.objects.catch_up() == 0
+    assert not PairTally.objects.exists()

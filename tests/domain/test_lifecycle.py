@@ -227,3 +227,13 @@ def test_an_item_that_was_sent_again_starts_with_all_its_tries():
     batch.refresh_from_db()
     batch.retry()
     assert [fail(Outcome.CONTRACT) for _ in range(2)] == ["waiting", "dead"]
+
+
+@pytest.mark.parametrize("simulated", [True, False])
+def test_a_batch_keeps_which_provider_it_began_at(simulated, settings):
+    settings.PROVIDER_SIMULATED = simulated
+    batch = queued(1)
+    batch.begin()
+    settings.PROVIDER_SIMULATED = not simulated
+    batch.refresh_from_db()
+    assert batch.simulated is simulated

@@ -5,13 +5,14 @@ import threading
 import pytest
 from django.db import connection
 
+from batchboard import rows
 from batchboard.models import Attempt, Batch, Limits
 from dispatch import governor, recorder
 from dispatch.deciding import deciding
 from dispatch.governor import Target
 from dispatch.live import Live, count_live
 from dispatch.outcome import Outcome
-from tests.factories import admit, finished, live_count, live_worker, queued, task_version
+from tests.factories import admit, finished, live_count, live_worker, queued, states, task_version
 
 pytestmark = pytest.mark.django_db
 
@@ -99,6 +100,17 @@ def test_an_item_has_one_live_attempt(worker):
     admit(worker)
     items = Attempt.objects.live().values_list("item", flat=True)
     assert len(items) == len(set(items)) == 4
+
+
+def test_very_many_items_go_in_several_rounds_and_statements(worker, cap, monkeypatch):
+    cap(100)
+    monkeypatch.setattr(governor, "MOST_ITEMS", 10)
+    monkeypatch.setattr(rows, "MOST_VARIABLES", 60)
+    batch = queued(25)
+    rounds = [admit(worker) for _ in range(3)]
+    assert [len(one.calls) for one in rounds] == [10, 10, 5]
+    assert [one.retry_in for one in rounds] == [0.0, 0.0, None]
+    assert states(batch) == {"running": 25}
 
 
 def test_a_cut_cap_holds(worker, cap):

@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 from batchboard.models import Attempt, Batch, Limits, ModelLimit, Price, Spend
 from batchboard.money import dollars, units
 from batchboard.pricing import Usage
-from dispatch import governor, recorder, rescue, versions
+from dispatch import price_rows, recorder, rescue, versions
 from dispatch.deciding import deciding
 from dispatch.outcome import Outcome
-from tests.factories import admit, finished, live_worker, queued, task_version
+from tests.factories import MODEL, admit, finished, live_worker, queued, task_version
 
 pytestmark = pytest.mark.django_db
 
@@ -95,6 +95,17 @@ def test_what_is_in_flight_is_held_and_what_it_did_not_cost_pays_for_the_next(wo
     assert units(batch.cost) == 2 * (50 * 1_000 + 20 * 5_000)
 
 
+def test_the_price_of_a_decision_that_came_to_nothing_is_written_anew(worker):
+    queued(1)
+    with transaction.atomic():
+        admit(worker)
+        transaction.set_rollback(True)
+    assert not Price.objects.exists()
+    Price.objects.create(model="another", digest="d", rates={}, source="s")
+    admit(worker)
+    assert Attempt.objects.get().price.model == MODEL
+
+
 def test_a_budget_that_is_spent_blocks_its_batch_alone(worker):
     poor, rich = queued(3, budget=dollars(WORST - 1)), queued(3)
     assert {call.batch for call in admit(worker).calls} == {rich.pk}
@@ -172,7 +183,7 @@ def test_spent_and_reserved_never_pass_the_ceiling_or_a_budget(
 ):
     """Whatever is admitted, answered, lost or sent again, and in whatever order."""
     settings.DISPATCH_CONCURRENCY = cap
-    governor._price_rows.clear()
+    price_rows.forget()
     versions.work_of.cache_clear()
     with transaction.atomic():
         _live_through(steps, ceiling_units, budgets, cap, random.Random(seed))

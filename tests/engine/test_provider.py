@@ -142,8 +142,14 @@ def test_no_problem_is_longer_than_its_column():
 
 
 @pytest.mark.parametrize(
-    ("header", "seconds"), [("7", 7), ("0.5", 0.5), ("-3", 0), ("soon", None), (None, None)]
-)
+    ("header", "seconds"),
+    [
+        ("7", 7), ("0.5", 0.5), ("-3", 0), ("soon", None), (None, None), ("nan", None),
+        ("3600", 3600), ("86400", 3600), ("1e300", 3600), ("inf", 3600),
+        ("Fri, 31 Dec 9999 23:59:59 GMT", 3600), ("Wed, 21 Oct 2015 07:28:00 GMT", 0),
+        ("Wed, 99 Oct 2015 07:28:00 GMT", None),
+    ],
+)  # fmt: skip
 def test_how_long_to_wait(header, seconds):
     headers = {} if header is None else {"retry-after": header}
     assert reply_to(status_error(429, headers=headers)).retry_after == seconds
@@ -190,6 +196,27 @@ def test_a_message_is_its_stop_reason_and_is_paid(stop, outcome):
     assert (reply.outcome, reply.text, reply.stop_reason) == (outcome, "four", stop)
     assert (reply.usage, reply.request_id) == (Usage(input=9, output=3), "req_1")
     assert bool(reply.problem) == (outcome is not O.OK)
+
+
+@pytest.mark.parametrize(
+    "odd",
+    [
+        {"usage": {"input_tokens": -1, "output_tokens": 2}},
+        {"usage": {"input_tokens": None, "output_tokens": 2}},
+        {"usage": {"input_tokens": 10**30, "output_tokens": 2}},
+        {"stop_reason": 5},
+    ],
+)
+def test_a_message_that_no_column_could_take_is_refused_as_a_whole(odd):
+    message = {"stop_reason": "end_turn", "content": [], "usage": {"input_tokens": 1}}
+    with pytest.raises((TypeError, ValueError, KeyError)):
+        read_message(message | odd, 200, {})
+
+
+@pytest.mark.parametrize(("said", "limit"), [("9223372036854775807", 10**9), ("unlimited", None)])
+def test_a_limit_without_end_is_one_that_a_column_takes(said, limit):
+    told = reply_to(status_error(429, headers={"anthropic-ratelimit-requests-limit": said})).told
+    assert told.rpm == limit
 
 
 def test_a_message_without_a_stop_reason_broke_off_and_its_cost_is_unknown():

@@ -187,14 +187,23 @@ def test_models_have_buckets_of_their_own(worker, configure):
     assert [sum(call.model == model for call in calls) for model in (MODEL, OTHER_MODEL)] == [5, 5]
 
 
-def test_a_clock_that_goes_back_fills_nothing(worker, clock, configure):
+def test_a_clock_that_goes_back_fills_nothing_and_stops_nothing(worker, clock, configure):
     configure(RPM=600)
     queued(40)
     admit(worker)
-    clock.advance(-60)
+    clock.advance(-3600)
     assert admit(worker).calls == []
-    clock.advance(60)
+    clock.advance(1)
+    assert len(admit(worker).calls) == 5
+
+
+def test_a_pause_is_no_longer_for_a_clock_that_goes_back(worker, clock):
+    queued(5)
+    settle(worker, admit(worker, 1).calls, Outcome.RATE_LIMITED, retry_after=4)
+    clock.advance(-3600)
     assert admit(worker).calls == []
+    clock.advance(4.5)
+    assert admit(worker).calls
 
 
 # The shared pause

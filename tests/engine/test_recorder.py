@@ -3,6 +3,8 @@
 from datetime import timedelta
 
 import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
 
 from batchboard.models import Answer, Attempt, Item, Limits, Measured, Spend, TaskVersion, Worker
 from batchboard.money import units
@@ -282,6 +284,19 @@ def test_tokens_and_cost_of_a_shared_call_are_shared_to_the_last_unit(worker):
     assert [attempt.input_tokens for attempt in ended] == [34, 33, 33]
     assert [attempt.output_tokens for attempt in ended] == [4, 3, 3]
     assert sum(units(attempt.cost) for attempt in ended) == 100 * 1_000 + 10 * 5_000
+
+
+@pytest.mark.skipif(connection.vendor != "sqlite", reason="not captured there")
+@pytest.mark.parametrize("size", [1, 10])
+def test_a_group_costs_as_many_statements_whatever_its_size(worker, size):
+    """The hot path: all that the engine can do in a second hangs on it."""
+    queued(60)
+    calls = admit(worker, 40).calls
+    settle(worker, calls[:5])
+    with CaptureQueriesContext(connection) as asked:
+        again = recorder.settle(worker.pk, [finished(c) for c in calls[5 : 5 + size]], admits=True)
+    assert len(again.calls) >= size
+    assert len(asked) <= 24
 
 
 def test_an_empty_group_only_admits(worker):

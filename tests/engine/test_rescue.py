@@ -1,16 +1,16 @@
 """What dead workers and lost messages held goes back into the line, and nothing else."""
 
 import os
-import socket
 
 import pytest
 
 from batchboard.models import Attempt, Batch, Item, Limits, Spend, Worker
 from batchboard.money import units
 from dispatch import recorder, rescue
+from dispatch.admitted import GRANT_SECONDS
 from dispatch.deciding import deciding
-from dispatch.governor import GRANT_SECONDS
 from dispatch.outcome import Outcome
+from dispatch.process_identity import machine
 from dispatch.pump import pump
 from tests.factories import admit, finished, live_count, live_worker, queued, states
 
@@ -139,12 +139,27 @@ def test_lost_calls_of_a_cancelled_batch_are_cancelled(worker, clock):
 def test_on_this_machine_a_dead_process_is_not_waited_for(clock):
     queued(1)
     gone = live_worker()
-    Worker.objects.filter(pk=gone.pk).update(host=socket.gethostname(), pid=2**22 + 1)
+    Worker.objects.filter(pk=gone.pk).update(host=machine(), pid=2**22 + 1)
     here = live_worker()
-    Worker.objects.filter(pk=here.pk).update(host=socket.gethostname(), pid=os.getpid())
+    Worker.objects.filter(pk=here.pk).update(host=machine(), pid=os.getpid())
     admit(gone)
     assert sweep() == 1
     assert list(Worker.objects.order_by("pk").values_list("fenced", flat=True)) == [True, False]
+
+
+def test_a_clock_that_leaps_makes_nobody_late(worker, clock, monkeypatch):
+    """The machine slept, or the clock was set: who lives renews the lease in a moment."""
+    queued(1)
+    admit(worker)
+    seconds = [0.0]
+    monkeypatch.setattr(rescue, "monotonic", lambda: seconds[0])
+    sweep()
+    clock.advance(3600)
+    seconds[0] += 1
+    assert sweep() == 0
+    clock.advance(15)
+    seconds[0] += 15
+    assert sweep() == 1
 
 
 def test_the_run_goes_on_by_itself_after_every_death(clock):
@@ -189,6 +204,18 @@ def test_the_pump_gives_a_dead_workers_items_to_another_in_one_round(worker, clo
     other = live_worker()
     pump()
     assert live_count(worker=other) == 3
+    assert live_count() == 3
+
+
+def test_a_batch_that_cannot_be_finished_keeps_no_other_from_being_sent(worker, monkeypatch):
+    Batch.objects.filter(pk=queued(1).pk).update(dead=1)
+    queued(2)
+
+    def fails(_):
+        raise ValueError("odd")
+
+    monkeypatch.setattr(Batch, "finish", fails)
+    assert len(pump().grants) == 1
     assert live_count() == 3
 
 

@@ -14,6 +14,7 @@ from batchboard.states import BatchState, SubmissionState
 from dispatch import submissions
 from dispatch.message_batches import Seen, write_body
 from dispatch.outcome import Outcome
+from dispatch.process_identity import machine
 from dispatch.submissions import LIFETIME, MARGIN_SECONDS, POST_SECONDS
 from tests.engine.test_provider import status_error
 from tests.engine.test_submitting import decide
@@ -188,6 +189,31 @@ def test_it_is_sent_again_only_when_it_can_no_longer_arrive(clock, provider, bat
     assert clock.now >= sent_at + timedelta(seconds=POST_SECONDS + MARGIN_SECONDS)
     work(clock, 20)
     assert (provider.created, only(batch).state) == (1, S.WORKING)
+
+
+def test_where_its_end_is_known_it_is_sent_again_a_minute_after(clock, provider, batch):
+    provider.before = broken(httpx2.ReadTimeout("slow"))
+    work(clock)
+    provider.before = None
+    cut_off_at = clock.now
+    while only(batch).state == S.SENDING:
+        work(clock, 5)
+    assert MARGIN_SECONDS <= (clock.now - cut_off_at).total_seconds() <= MARGIN_SECONDS + 20
+    work(clock, 5)
+    assert (provider.created, only(batch).state) == (1, S.WORKING)
+
+
+def test_what_a_process_of_this_machine_was_sending_ended_with_it(clock, provider, batch):
+    provider.before = Killed()
+    with pytest.raises(Killed):
+        work(clock)
+    provider.before = None
+    until = clock.now + timedelta(seconds=20)
+    Submission.objects.update(owner=f"{machine()}/{2**22 + 1}/x", lease_until=until)
+    work(clock, 1)
+    assert only(batch).cut_off_at == clock.now
+    work(clock, MARGIN_SECONDS)
+    assert only(batch).state in {S.READY, S.WORKING}
 
 
 def test_a_batch_of_somebody_else_is_put_back_and_the_search_goes_on(clock, provider, batch):

@@ -9,7 +9,13 @@ from batchboard import filing, leasing, rows
 from batchboard.models import Limits, QueueSign, Upload, Worker
 from batchboard.models.queue_sign import FILES
 from batchboard.supervisor import consuming, plan
-from batchboard.supervisor.consuming import CHECK_SECONDS, FILES_STUCK_SECONDS, STUCK_SECONDS, Watch
+from batchboard.supervisor.consuming import (
+    CHECK_SECONDS,
+    FILES_STUCK_SECONDS,
+    START_SECONDS,
+    STUCK_SECONDS,
+    Watch,
+)
 from dispatch import forecast
 
 pytestmark = pytest.mark.django_db
@@ -80,6 +86,14 @@ def test_a_call_worker_that_takes_no_message_is_found(found, clock):
     clock.advance(STUCK_SECONDS + 1)
     Limits.objects.update(pumped_at=clock.now)
     assert found() == [("calls1", "it took no message for 30 s")]
+
+
+@pytest.mark.parametrize(("age", "is_found"), [(START_SECONDS, False), (START_SECONDS + 1, True)])
+def test_a_call_worker_that_still_begins_is_given_time(found, children, age, is_found):
+    Worker.objects.all().delete()
+    for child in children:
+        child.age = age
+    assert ("calls1" in [name for name, _ in found()]) is is_found
 
 
 def test_where_nothing_asks_for_work_the_files_worker_is_not_to_blame(found, clock):

@@ -7,10 +7,11 @@ import pytest
 
 from batchboard.models import Attempt
 from dispatch import recorder
-from dispatch.governor import GRANT_SECONDS
+from dispatch.admitted import GRANT_SECONDS
+from dispatch.lease import LEASE_SECONDS, Lease
 from dispatch.modes.work import Framing, ItemWork
 from dispatch.pump import pump
-from dispatch.runner import LEASE_SECONDS, Lease, Runner
+from dispatch.runner import Runner
 from dispatch.versions import work_of
 from tests.factories import live_count, live_worker, queued, reply
 
@@ -26,11 +27,11 @@ def worker(clock):
 def runner(worker, monkeypatch):
     """A runner that is not started: what it would begin is in `runner.begun`."""
     runner = Runner(worker.node)
-    runner.lease = Lease(worker.pk, time.monotonic() + LEASE_SECONDS)
+    runner.keeper.lease = Lease(worker.pk, time.monotonic() + LEASE_SECONDS)
     runner.begun = []
     monkeypatch.setattr(runner, "_begin", runner.begun.extend)
     yield runner
-    runner._loop.close()
+    runner._sending._loop.close()
 
 
 def grant():
@@ -65,7 +66,7 @@ def test_a_grant_that_comes_too_late_is_not_begun(runner, clock):
 @pytest.mark.parametrize("seconds", [0, 1.9])
 def test_a_worker_whose_lease_is_about_to_end_begins_nothing(runner, seconds):
     queued(3)
-    runner.lease.deadline = time.monotonic() + seconds
+    runner.keeper.lease.deadline = time.monotonic() + seconds
     assert runner.take(grant()) == 0
     assert Attempt.objects.live().filter(started_at=None).count() == 3
 
@@ -73,7 +74,7 @@ def test_a_worker_whose_lease_is_about_to_end_begins_nothing(runner, seconds):
 def test_nobody_begins_anothers_grant(runner):
     queued(3)
     number = grant()
-    runner.lease.worker = live_worker().pk
+    runner.keeper.lease.worker = live_worker().pk
     assert runner.take(number) == 0
 
 
@@ -88,14 +89,14 @@ def test_a_call_that_comes_too_late_is_not_sent_and_frees_its_slot(
         sent.append(request)
         return reply()
 
-    monkeypatch.setattr("dispatch.runner.ask", ask)
-    monkeypatch.setattr("dispatch.runner.make_client", object)
+    monkeypatch.setattr("dispatch.sending.ask", ask)
+    monkeypatch.setattr("dispatch.sending.make_client", object)
     batch = queued(1)
     runner.take(grant())
-    runner.lease.deadline = time.monotonic() + seconds
+    runner.keeper.lease.deadline = time.monotonic() + seconds
     (call,) = runner.begun
     work, items = work_of(call.version), [ItemWork("k0", {"text": "row 0"})]
-    asyncio.run(runner._call(call, work, items, Framing()))
+    asyncio.run(runner._sending._call(call, work, items, Framing()))
     assert len(sent) == calls
     recorder.settle(call.worker, runner._collect(0), admits=False)
     assert (batch.live_items, Attempt.objects.get().cost is None) == (0, False)

@@ -9,7 +9,8 @@ from batchboard.models import Attempt, Limits, Price, StoredPrice
 from batchboard.models.batch import Batch
 from batchboard.pricing import Usage
 from batchboard.states import MoveRefused
-from dispatch import recorder, rescue, runner
+from dispatch import recorder, rescue
+from dispatch.calls_of import calls_of
 from dispatch.outcome import Outcome
 from tests.factories import START, admit, draft, finished, live_worker, queued, task_version
 
@@ -128,7 +129,7 @@ def test_a_call_is_charged_by_the_price_that_was_reserved_for_it(worker, version
     (call,) = admit(worker, granted=True).calls
     StoredPrice.objects.enter("own-model", {"input": Decimal(9), "output": Decimal(9)})
     attempt = Attempt.objects.select_related("batch", "item", "price", "session").get()
-    assert runner._call_of([attempt]).rates == call.rates
+    assert calls_of([attempt])[0].rates == call.rates
 
 
 def test_a_process_sees_a_new_price_within_seconds(version, monkeypatch):

@@ -149,12 +149,16 @@ class TestWhatIsSaid:
         assert "Not enough items to tell" in text
         assert '<section class="verdict tone-wait"' in text
 
-    def test_the_simulated_provider_is_named(self, page: Client, ran: Ran, settings: Any) -> None:
+    def test_the_simulated_provider_is_named_where_it_was_measured_there(
+        self, page: Client, ran: Ran
+    ) -> None:
         ran("single", "0.02")
         ran("cached", "0.01", MAY + timedelta(days=7))
         assert "simulated provider" not in text_of(page)
-        settings.PROVIDER_SIMULATED = True
-        assert "Measured at the simulated provider" in text_of(page)
+        Batch.objects.filter(mode="single").update(simulated=True)
+        assert "single measured at the simulated provider: no real money" in text_of(page)
+        Batch.objects.update(simulated=True)
+        assert "Measured at the simulated provider: no real money." in text_of(page)
 
     def test_trials_count_for_nothing(self, page: Client, ran: Ran) -> None:
         ran("single", "0.02")

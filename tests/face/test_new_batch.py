@@ -79,6 +79,34 @@ def test_what_was_typed_survives_a_reload(page: Client, give: Give) -> None:
     assert "30 rows, 2 columns" in content
 
 
+@pytest.mark.parametrize(
+    ("fields", "options"),
+    [
+        ({"mode": "packed", "group_size": "7"}, {"group_size": 7}),
+        (
+            {"mode": "session", "group_size": "6", "session_timeout": "40 min"},
+            {"group_size": 6, "session_timeout": 2_400},
+        ),
+    ],
+)
+def test_how_many_share_a_call_is_kept_and_made(
+    page: Client, give: Give, fields: dict[str, str], options: dict[str, int]
+) -> None:
+    address = give(**fields)
+    content = text(page, address)
+    assert all(f'value="{value}"' in content for value in fields.values())
+    page.post(f"{address}start", WRITTEN | fields | {"draft": ""})
+    filing.work_through()
+    assert Batch.objects.filter(**options).exists()
+
+
+@pytest.mark.parametrize("field", ["group_size", "session_timeout"])
+def test_what_is_wrong_with_a_group_is_said(page: Client, give: Give, field: str) -> None:
+    content = text(page, give(mode="session", **{field: "many"}))
+    assert "1 thing to fix" in content
+    assert f'href="#f-{field}"' in content
+
+
 def test_the_form_of_somebody_else_cannot_be_seen(page: Client, give: Give, client: Client) -> None:
     address = give()
     other = User.objects.create_user("operator2")
@@ -165,15 +193,15 @@ class TestAtOnce:
     def test_a_late_request_does_not_change_what_was_started(
         self, page: Client, person: User, give: Give, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        address, found = give(), new_batch.find
+        address, found = give(), new_batch.FORM.find
 
         def meanwhile(request: HttpRequest, public_id: str) -> Preparation:
             seen = found(request, public_id)
-            monkeypatch.setattr(new_batch, "find", found)
+            monkeypatch.setattr(new_batch.FORM, "find", found)
             self.posted(person, address, name="As it was started")()
             return seen
 
-        monkeypatch.setattr(new_batch, "find", meanwhile)
+        monkeypatch.setattr(new_batch.FORM, "find", meanwhile)
         page.post(f"{address}start", WRITTEN | {"name": "Too late", "start": ""})
         filing.work_through()
         assert Batch.objects.get().name == "As it was started"
@@ -316,7 +344,7 @@ def test_a_file_that_comes_too_late_leaves_the_one_that_is_being_stored(
     preparation = Preparation.objects.get(public_id=give().split("/")[2])
     Preparation.objects.filter(pk=preparation.pk).update(state="storing")
     late = Upload.objects.receive("late.csv", [ROWS], preparation.owner)
-    assert not preparation.give(late)
+    assert not preparation.give(late, {})
     assert not Upload.objects.filter(pk=late.pk).exists(), "nobody asks for it"
     assert Preparation.objects.get().upload == preparation.upload
     assert preparation.upload is not None
@@ -329,7 +357,7 @@ def test_a_form_that_was_discarded_while_its_file_came_stays_discarded(
     preparation = Preparation.objects.get(public_id=give().split("/")[2])
     Preparation.objects.all().delete()
     late = Upload.objects.receive("late.csv", [ROWS], preparation.owner)
-    assert not preparation.give(late)
+    assert not preparation.give(late, {})
     assert not Preparation.objects.exists()
 
 

@@ -170,7 +170,7 @@ class TestPage:
     ) -> None:
         for size in (3, 40):
             batch = in_review(60, sample_size=size)
-            with django_assert_num_queries(8):
+            with django_assert_num_queries(9):
                 page.get(f"/batches/{batch.public_id}/review/live")
 
     def test_the_prompt_and_every_attempt_can_be_read(self, page: Client, batch: Batch) -> None:

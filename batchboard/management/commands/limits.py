@@ -1,42 +1,40 @@
 """`manage.py limits`: shows the limits, or changes them while everything runs."""
 
 import json
-from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.core.management.base import CommandError, CommandParser
 
-from batchboard.cli.refusals import BAD_INPUT, refusals
+from batchboard.cli.answering import AnsweringCommand, Options, add_json
+from batchboard.cli.refusals import BAD_INPUT
 from batchboard.models import Limits
 from batchboard.models.limit_settings import SETTINGS
 from batchboard.summary import limits_summary
 
 
-class Command(BaseCommand):
+class Command(AnsweringCommand):
     help = "Show the limits, or change them; a change holds within seconds, without a restart."
-    requires_system_checks: list[str] = []
 
     def add_arguments(self, parser: CommandParser) -> None:
         for name, setting in SETTINGS.items():
             parser.add_argument(f"--{name.replace('_', '-')}", help=setting.says, metavar="N")
         parser.add_argument("--pause", action="store_true", help="pause everything")
         parser.add_argument("--resume", action="store_true", help="go on")
-        parser.add_argument("--json", action="store_true", help="for machines")
+        add_json(parser)
 
-    def handle(self, *args: Any, **options: Any) -> None:
-        with refusals():
-            limits = Limits.objects.current()
-            values = {name: options[name] for name in SETTINGS if options[name] is not None}
-            try:
-                if values:
-                    limits.change(**values)
-            except ValueError as error:
-                raise CommandError(str(error), returncode=BAD_INPUT) from error
-            if options["pause"]:
-                limits.pause_all()
-            if options["resume"]:
-                limits.resume_all()
-            limits.refresh_from_db()
-            result = limits_summary(limits)
+    def answer(self, options: Options) -> None:
+        limits = Limits.objects.current()
+        values = {name: options[name] for name in SETTINGS if options[name] is not None}
+        try:
+            if values:
+                limits.change(**values)
+        except ValueError as error:
+            raise CommandError(str(error), returncode=BAD_INPUT) from error
+        if options["pause"]:
+            limits.pause_all()
+        if options["resume"]:
+            limits.resume_all()
+        limits.refresh_from_db()
+        result = limits_summary(limits)
         if options["json"]:
             self.stdout.write(json.dumps(result))
             return
