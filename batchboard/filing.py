@@ -7,16 +7,19 @@ process dies the lease runs out, and the next one begins that piece anew.
 
 import logging
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import asdict
 from datetime import datetime
 from typing import Any
+
+from django.db import DatabaseError
 
 from batchboard import experimenting, intake, repeating, rows
 from batchboard.experiment_preparing import prepare_experiment
 from batchboard.experimenting import PlanError
 from batchboard.ingest import IngestError, read_rows
 from batchboard.ingest.profile import Profiler
-from batchboard.leasing import Taken, announce, claim, settle, sign, teller
+from batchboard.leasing import Taken, announce, claim, keeping, settle, sign, teller
 from batchboard.models import (
     Batch,
     Experiment,
@@ -40,6 +43,14 @@ HEAD_TEXT = 20_000
 """Characters of a value that the preview keeps; a prompt is rendered from the file itself."""
 
 
+UNEXPECTED = {
+    "message": "Something unexpected happened.",
+    "hint": "The log of the files worker has more.",
+    "line": None,
+    "column": None,
+}
+
+
 def work_through() -> int:
     """Do all that waits, one piece after another; returns how many."""
     done = 0
@@ -57,11 +68,17 @@ def _read_one() -> bool:
         return False
     watchers = list(upload.preparations.values_list("public_id", flat=True))
     try:
-        _read(upload, watchers)
+        with keeping(upload):
+            _read(upload, watchers)
     except IngestError as wrong:
         settle(upload, state=UploadState.FAILED, error=_said(wrong))
     except Taken:
         log.warning("upload %s took too long and was taken over", upload.public_id)
+    except DatabaseError:
+        raise  # It is begun anew once the database is back.
+    except Exception:
+        log.exception("upload %s could not be read", upload.public_id)
+        _give_up(upload, state=UploadState.FAILED, error=UNEXPECTED)
     announce(watchers)
     return True
 
@@ -105,12 +122,18 @@ def _store_one() -> bool:
     if preparation.source is not None:
         watchers.append(preparation.source.public_id)
     try:
-        STORES[preparation.kind](preparation, watchers)
+        with keeping(preparation):
+            STORES[preparation.kind](preparation, watchers)
     except (IngestError, MoveRefused, PlanError) as wrong:
         error = _said(wrong) if isinstance(wrong, IngestError) else {"message": str(wrong)}
         settle(preparation, state=PreparationState.EDITING, error=error, stored=0)
     except Taken:
         log.warning("batch %s took too long and was taken over", preparation.public_id)
+    except DatabaseError:
+        raise
+    except Exception:
+        log.exception("batch %s could not be stored", preparation.public_id)
+        _give_up(preparation, state=PreparationState.EDITING, error=UNEXPECTED, stored=0)
     announce(watchers)
     return True
 
@@ -251,6 +274,12 @@ def _clean(now: datetime) -> None:
     Preparation.objects.over(now).delete()
     Upload.objects.abandoned(now).delete()
     RecurringRun.objects.forgotten(now).delete()
+
+
+def _give_up(piece: Upload | Preparation, **values: Any) -> None:
+    """Left waiting it would be begun again and again, and what came after it would wait."""
+    with suppress(Taken):
+        settle(piece, **values)
 
 
 def _said(wrong: IngestError) -> dict[str, Any]:

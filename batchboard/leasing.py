@@ -1,21 +1,35 @@
 """Pieces of work that wait in the database: whoever works on one holds its lease, and one whose
 worker died is begun anew when that lease runs out."""
 
+import logging
+import threading
 import time
-from collections.abc import Callable, Sequence
-from datetime import timedelta
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from datetime import datetime, timedelta
 from typing import Any, TypeVar
 
+from django.db import DatabaseError, connection
 from django.db.models import Model, Q, QuerySet
 
 from batchboard import rows, signals
 from batchboard.models import QueueSign
 from batchboard.models.queue_sign import FILES
 
+log = logging.getLogger(__name__)
+
 M = TypeVar("M", bound=Model)
 
 LEASE_SECONDS = 20
 TELL_SECONDS = 0.5
+KEEP_SECONDS = 5.0
+KEPT_SECONDS = 1_800
+"""One piece is worked on for this long at the most, whatever it does."""
+
+OWN_LEASES = 64
+"""So many of the last leases of a piece are known as one's own: two threads renew it, and neither
+may wait for the other, which may wait for the database."""
 
 
 class Taken(Exception):
@@ -28,10 +42,43 @@ def claim(waiting: QuerySet[M]) -> M | None:
     free = waiting.filter(Q(lease_until=None) | Q(lease_until__lt=now)).order_by("pk")
     for piece in free[:5]:
         until = now + timedelta(seconds=LEASE_SECONDS)
-        if _mine(piece).update(lease_until=until):
+        held = piece.lease_until  # type: ignore[attr-defined]
+        row = type(piece)._default_manager.filter(pk=piece.pk, lease_until=held)
+        if row.update(lease_until=until):
             piece.lease_until = until  # type: ignore[attr-defined]
+            _leases(piece).append(until)
             return piece
     return None
+
+
+@contextmanager
+def keeping(piece: Model) -> Iterator[None]:
+    """Renew the lease by the clock: a step in which nothing can be told, such as the opening of a
+    workbook or a file of blank lines, may take longer than it holds, and then two workers would
+    take the piece from each other for ever."""
+    over = threading.Event()
+    thread = threading.Thread(target=_keep, args=(piece, over), daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        over.set()
+        thread.join()
+
+
+def _keep(piece: Model, over: threading.Event) -> None:
+    ends = time.monotonic() + KEPT_SECONDS
+    try:
+        while not over.wait(KEEP_SECONDS) and time.monotonic() < ends:
+            try:
+                if not _renew(piece):
+                    return
+                sign()
+            except DatabaseError:
+                log.warning("the lease of %s could not be renewed", piece, exc_info=True)
+                connection.close()
+    finally:
+        connection.close()
 
 
 def settle(piece: Model, **values: Any) -> None:
@@ -49,14 +96,19 @@ def teller(piece: Model, watchers: Sequence[str]) -> Callable[..., None]:
         if time.monotonic() - told < TELL_SECONDS:
             return
         told = time.monotonic()
-        until = rows.now() + timedelta(seconds=LEASE_SECONDS)
-        if not _mine(piece).update(lease_until=until, **values):
+        if not _renew(piece, **values):
             raise Taken
-        piece.lease_until = until  # type: ignore[attr-defined]
         sign()
         announce(watchers)
 
     return tell
+
+
+def _renew(piece: Model, **values: int) -> bool:
+    until = rows.now() + timedelta(seconds=LEASE_SECONDS)
+    mine = _mine(piece)
+    _leases(piece).append(until)
+    return bool(mine.update(lease_until=until, **values))
 
 
 def sign() -> None:
@@ -71,5 +123,10 @@ def announce(watchers: Sequence[str]) -> None:
 
 
 def _mine(piece: Model) -> QuerySet[Any]:
-    lease = piece.lease_until  # type: ignore[attr-defined]
-    return type(piece)._default_manager.filter(pk=piece.pk, lease_until=lease)
+    """The row, while the lease on it is one of ours."""
+    return type(piece)._default_manager.filter(pk=piece.pk, lease_until__in=list(_leases(piece)))
+
+
+def _leases(piece: Model) -> deque[datetime]:
+    found: deque[datetime] = piece.__dict__.setdefault("own_leases", deque(maxlen=OWN_LEASES))
+    return found

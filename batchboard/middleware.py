@@ -34,6 +34,14 @@ class SignInRequiredMiddleware(LoginRequiredMiddleware):
             return _leave(request, reverse("password"))
         return None
 
+    def process_response(
+        self, request: HttpRequest, response: HttpResponseBase
+    ) -> HttpResponseBase:
+        """Pages are for who is signed in now: nobody's browser keeps one for the next person, who
+        would see it with Back."""
+        response.headers.setdefault("Cache-Control", "no-store, private")
+        return response
+
     def handle_no_permission(  # type: ignore[override]
         self, request: HttpRequest, view_func: Callable[..., HttpResponseBase]
     ) -> HttpResponse:

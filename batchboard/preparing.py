@@ -26,6 +26,7 @@ from batchboard.models import (
 from batchboard.models.prices import applied
 from batchboard.models.task_type import definition_digest
 from batchboard.task_definition import TaskDefinition
+from batchboard.whole_numbers import whole_number
 from dispatch import forecast
 
 WRITE = "write"
@@ -168,8 +169,9 @@ def _read_task_type(found: Prepared) -> None:
                 .last()
             )
         return
-    if chosen.isdecimal():
-        found.version = TaskVersion.objects.select_related("task_type").filter(pk=chosen).first()
+    found.version = (
+        TaskVersion.objects.select_related("task_type").filter(pk=whole_number(chosen) or 0).first()
+    )
     if found.version is None:
         found.problems["task_type"] = Problem("Choose a task type, or write one.", missing=True)
     else:

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from batchboard import intake, item_commands
 from batchboard.ingest import IngestError
 from batchboard.item_commands import CommandProblem
-from batchboard.leasing import Taken, announce, claim, settle, teller
+from batchboard.leasing import Taken, announce, claim, keeping, settle, teller
 from batchboard.models import (
     Recurring,
     RecurringRun,
@@ -37,7 +37,8 @@ def make_one() -> bool:
         return False
     watchers = [run.recurring.public_id]
     try:
-        _make(run, teller(run, watchers))
+        with keeping(run):
+            _make(run, teller(run, watchers))
     except Taken:
         log.warning("a run of %s took too long and was taken over", run.recurring.public_id)
     except _Skipped as why:

@@ -2,6 +2,7 @@
 
 import json
 import re
+from collections import Counter
 from typing import Any, NoReturn, TypeAlias
 
 Value: TypeAlias = "str | int | float | bool | list[Value] | dict[str, Value] | None"
@@ -99,8 +100,8 @@ def _refuse_unstorable(value: Value) -> None:
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found = dict(pairs)
     if len(found) < len(pairs):
-        names = [name for name, _ in pairs]
-        twice = next(name for name in names if names.count(name) > 1)
+        counted = Counter(name for name, _ in pairs)
+        twice = next(name for name, times in counted.items() if times > 1)
         raise JsonError(f"the field '{twice[:80]}' is there twice")
     return found
 

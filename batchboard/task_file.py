@@ -13,6 +13,7 @@ from dispatch import contract
 __all__ = ["TaskDefinition", "TaskFileError", "parse", "parse_bytes"]
 
 MAX_NAME_CHARACTERS = 120
+MAX_MODEL_CHARACTERS = 100
 MAX_TEXT_BYTES = 1_000_000
 MAX_TOKENS = 128_000
 
@@ -162,6 +163,7 @@ def _check_values(fields: Mapping[str, Any]) -> None:
             if isinstance(text, str):
                 _check_text(name, text)
     _check_bounds("name", fields["name"])
+    _check_bounds("model", fields["model"])
     _check_bounds("max_tokens", fields["max_tokens"])
 
 
@@ -179,6 +181,11 @@ def _check_bounds(name: str, value: Any) -> None:
     ):
         raise TaskFileError(
             f"The name must be one line of at most {MAX_NAME_CHARACTERS} characters.", field="name"
+        )
+    if name == "model" and (len(value) > MAX_MODEL_CHARACTERS or not value.isprintable()):
+        raise TaskFileError(
+            f"The model must be one line of at most {MAX_MODEL_CHARACTERS} characters.",
+            field="model",
         )
     if name == "max_tokens" and not 1 <= value <= MAX_TOKENS:
         raise TaskFileError(f"max_tokens must be between 1 and {MAX_TOKENS:,}.", field="max_tokens")

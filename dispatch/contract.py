@@ -3,14 +3,12 @@
 Nothing is ever fetched: only references within the schema (`#…`) are allowed. `format` is a note
 to the reader and checks nothing, as the draft has it.
 
-Patterns are Python's and run without a time limit. So the textbook shapes that never come to an
-end, such as `(a+)+`, are refused, and no string of over 10,000 characters is matched at all. A
-pattern that is slow in a subtler way remains its author's responsibility.
+Patterns are matched in bounded time (`contract_patterns`), and so many rules at most are applied to
+one answer (`contract_rules`).
 """
 
 import json
-import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 from hashlib import sha256
@@ -19,23 +17,23 @@ from typing import Any, Protocol, TypeAlias
 
 from jsonschema import Draft202012Validator
 from jsonschema.exceptions import ValidationError, best_match
-from jsonschema.validators import extend
 from referencing import Registry
 from referencing.exceptions import Unresolvable
 from referencing.jsonschema import DRAFT202012
 
 from batchboard.strict_json import MAX_DEPTH, JsonError, Value, depth, parse
+from dispatch import contract_patterns
 from dispatch.contract_problem import TYPES, describe, path_text
+from dispatch.contract_rules import A_CHECK, BOUNDED, TooMuch, allowing
 
 MAX_SCHEMA_BYTES = 200_000
 MAX_TEXT_CHARACTERS = 4_000_000
-MAX_MATCHED_CHARACTERS = 10_000
-MAX_PATTERN_CHARACTERS = 2_000
 
 _DRAFT_NAME = "https://json-schema.org/draft/2020-12/schema"
 # All that the draft's own schema refers to comes with the library.
 _DRAFT = Draft202012Validator(Draft202012Validator.META_SCHEMA)
 _MOST_ERRORS = 100
+_A_PROBE = 20_000
 _PROBES: tuple[Value, ...] = (None, "", 0, [], {})
 _Path: TypeAlias = tuple[str | int, ...]
 _REFERENCES = ("$ref", "$dynamicRef")
@@ -45,14 +43,6 @@ _IN_ONE = frozenset(
 )
 _IN_LIST = frozenset({"allOf", "anyOf", "oneOf", "prefixItems"})
 _IN_MAP = frozenset({"$defs", "definitions", "dependentSchemas", "patternProperties", "properties"})
-
-# Escapes and character classes count as one letter when a pattern's shape is looked at.
-_ONE_LETTER = re.compile(r"\\.|\[\^?\]?(?:[^\]\\]|\\.)*\]", re.DOTALL)
-_REPEATED = r"(?:[+*]|\{\d+,\})"
-_LETTER = r"[^()|*+?{}]"
-_ENDLESS = re.compile(
-    rf"\((?:\?:|\?P<\w+>)?{_LETTER}{_REPEATED}\??(?:{_LETTER}[?*]\??)*\){_REPEATED}"
-)
 
 
 class ContractError(ValueError):
@@ -94,12 +84,15 @@ class Contract:
 
     def _problem(self, value: Value) -> str | None:
         try:
-            error = best_match(islice(self._validator.iter_errors(value), _MOST_ERRORS))
+            with allowing(A_CHECK):
+                error = best_match(islice(self._validator.iter_errors(value), _MOST_ERRORS))
+                return None if error is None else describe(error)
+        except TooMuch:
+            return "The contract asks for too many checks of this answer"
         except RecursionError:
             return "The contract refers to itself without end for this answer"
         except OverflowError:
             return "A number is too large to check"
-        return None if error is None else describe(error)
 
 
 def compile(schema: object) -> Contract:
@@ -138,12 +131,18 @@ def _compiled(source: _Source) -> Contract:
     if isinstance(schema, dict):
         # Every reference is local, so the schema's own address means nothing.
         schema.pop("$id", None)
-    validator = _BOUNDED(schema, registry=Registry())
+    validator = BOUNDED(schema, registry=Registry())
     for probe in _PROBES:
         try:
-            next(validator.iter_errors(probe), None)
+            with allowing(_A_PROBE):
+                next(validator.iter_errors(probe), None)
         except RecursionError:
             raise ContractError("The contract refers to itself without end.") from None
+        except TooMuch:
+            raise ContractError(
+                "The contract refers to the same parts again and again: checking a single value "
+                f"takes over {_A_PROBE:,} steps."
+            ) from None
     return Contract(source.digest, validator)
 
 
@@ -160,6 +159,7 @@ def _check_parts(schema: Any) -> None:
     """Every part that can be reached: references lead somewhere within, patterns work."""
     root = Registry().resolver_with_root(DRAFT202012.create_resource(schema))
     seen: set[int] = set()
+    words: set[str] = set()
     parts: list[tuple[Any, _Path]] = [(schema, ())]
     references: list[tuple[str, _Path]] = []
     while parts or references:
@@ -174,9 +174,15 @@ def _check_parts(schema: Any) -> None:
         part, path = parts.pop()
         if isinstance(part, dict) and id(part) not in seen:
             seen.add(id(part))
+            words.update(part)
             _check_keywords(part, path)
             parts.extend(_inner(part, path))
             references.extend((part[word], (*path, word)) for word in _REFERENCES if word in part)
+    if {"patternProperties", "unevaluatedProperties"} <= words:
+        raise ContractError(
+            "The contract has both patternProperties and unevaluatedProperties, which are not "
+            "checked together. Use additionalProperties in place of unevaluatedProperties."
+        )
 
 
 def _check_keywords(part: dict[str, Any], path: _Path) -> None:
@@ -196,18 +202,10 @@ def _check_keywords(part: dict[str, Any], path: _Path) -> None:
 
 
 def _check_pattern(pattern: str, path: _Path) -> None:
-    where = f"The pattern '{pattern[:80]}' at {path_text(path)}"
-    if len(pattern) > MAX_PATTERN_CHARACTERS:
-        raise ContractError(f"{where} is over {MAX_PATTERN_CHARACTERS:,} characters long.")
     try:
-        re.compile(pattern)
-    except (re.error, OverflowError, RecursionError) as wrong:
-        raise ContractError(f"{where} is not a valid regular expression: {wrong}.") from None
-    if _ENDLESS.search(_ONE_LETTER.sub("x", pattern)):
-        raise ContractError(
-            f"{where} repeats a repetition, which can take for ever on some answers. "
-            "Write it with one repetition: (a+)+ means a+."
-        )
+        contract_patterns.check(pattern)
+    except contract_patterns.PatternError as wrong:
+        raise ContractError(f"The pattern '{pattern[:80]}' at {path_text(path)} {wrong}.") from None
 
 
 def _target(root: Any, reference: str, path: _Path) -> Any:
@@ -238,40 +236,3 @@ def _not_json(broken: JsonError) -> str:
     if broken.line is None:
         return f"Not valid JSON: {broken.problem}"
     return f"Not valid JSON: {broken.problem} at line {broken.line}, column {broken.column}"
-
-
-def _too_long(text: str) -> ValidationError:
-    return ValidationError(
-        f"'{text[:40]}…' is over {MAX_MATCHED_CHARACTERS:,} characters, too long for a pattern",
-        validator="pattern",
-    )
-
-
-def _pattern(_validator: Any, pattern: str, value: Any, _schema: Any) -> Iterator[ValidationError]:
-    if not isinstance(value, str):
-        return
-    if len(value) > MAX_MATCHED_CHARACTERS:
-        yield _too_long(value)
-    elif not re.search(pattern, value):
-        yield ValidationError(f"'{value[:60]}' does not match {pattern[:80]}")
-
-
-def _with_short_names(keyword: str) -> Callable[..., Iterator[ValidationError]]:
-    check = Draft202012Validator.VALIDATORS[keyword]
-
-    def bounded(validator: Any, rule: Any, value: Any, schema: Any) -> Iterator[ValidationError]:
-        names = value if isinstance(value, dict) and "patternProperties" in schema else ()
-        long = next((name for name in names if len(name) > MAX_MATCHED_CHARACTERS), None)
-        if long is not None:
-            yield _too_long(long)
-        else:
-            yield from check(validator, rule, value, schema)
-
-    return bounded
-
-
-_MATCHING_NAMES = ("additionalProperties", "patternProperties", "unevaluatedProperties")
-_BOUNDED: Any = extend(
-    Draft202012Validator,
-    {"pattern": _pattern} | {keyword: _with_short_names(keyword) for keyword in _MATCHING_NAMES},
-)

@@ -1,12 +1,12 @@
 """One plain sentence for what a schema found wrong."""
 
-import re
 from collections.abc import Callable, Iterable
 from typing import Any
 
 from jsonschema.exceptions import ValidationError
 
 from batchboard.strict_json import compact
+from dispatch.contract_rules import additional
 
 _LONGEST_VALUE = 60
 _LONGEST_PROBLEM = 300
@@ -76,14 +76,7 @@ def _type(error: ValidationError) -> str:
 def _additional(error: ValidationError) -> str:
     instance: Any = error.instance
     schema: Any = error.schema
-    patterns = list(schema.get("patternProperties", ()))
-    extra = [
-        name
-        for name in instance
-        if name not in schema.get("properties", ())
-        and not any(re.search(pattern, name) for pattern in patterns)
-    ]
-    return f"unexpected {_values(extra)}"
+    return f"unexpected {_values(additional(instance, schema))}"
 
 
 def _list(error: ValidationError) -> list[Any]:

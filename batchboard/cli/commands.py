@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 from django.core.management.base import CommandError
-from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
@@ -16,7 +15,8 @@ from batchboard import intake
 from batchboard.cli.answering import Options
 from batchboard.cli.options import run_options
 from batchboard.cli.refusals import BAD_INPUT, DONE
-from batchboard.cli.saying import messages, printable, say, say_json
+from batchboard.cli.saying import messages, say, say_json
+from batchboard.cli.terminal import Terminal, printable
 from batchboard.cli.watching import warn_without_worker, watch
 from batchboard.export import harmless
 from batchboard.models import Batch, Limits, Mode, suggested_deadline
@@ -48,7 +48,7 @@ def estimate(options: Options) -> int:
     if options["json"]:
         say_json(result)
         return DONE
-    console = Console(highlight=False)
+    console = Terminal()
     if found.expected is None or found.worst is None:
         console.print(f"{count:,} items, unpriced: no price of {definition.model} is known")
     else:
@@ -93,7 +93,7 @@ def list_(options: Options) -> int:
             str(batch.dead or ""),
             f"${batch.cost:.4f}",
         )
-    Console(highlight=False).print(table)
+    Terminal().print(table)
     return DONE
 
 
@@ -102,13 +102,13 @@ def show(options: Options) -> int:
     if options["json"]:
         say_json(summary(batch))
         return DONE
-    console = Console(highlight=False)
+    console = Terminal()
     console.print(_outcome(batch))
     for name, value in summary(batch).items():
-        console.print(f"  {name}: {json.dumps(value)}", markup=False)
+        console.print(f"  {name}: {json.dumps(value)}")
     dead = batch.items.dead().order_by("position")
     for item in dead[:20]:
-        console.print(f"  dead: {item.key}: {item.outcome}: {item.problem}", markup=False)
+        console.print(f"  dead: {item.key}: {item.outcome}: {item.problem}")
     return DONE
 
 
@@ -148,20 +148,20 @@ def review(options: Options) -> int:
     if options["json"]:
         say_json(drawn)
         return DONE
-    console = Console(highlight=False, markup=False)
+    console = Terminal()
     console.print(f"{batch.name}: {len(drawn)} results drawn from {batch.succeeded}")
     for line in batch.version.check_list:
         console.print(f"  look for: {line}")
     for one in drawn:
         console.rule(f"{one['key']}  {one['verdict'] or 'not judged'}")
-        console.print(printable(json.dumps(one["input"], ensure_ascii=False, indent=1)))
+        console.print(json.dumps(one["input"], ensure_ascii=False, indent=1))
         output = one["output"]
         text = (
             output if isinstance(output, str) else json.dumps(output, ensure_ascii=False, indent=1)
         )
-        console.print(printable(text))
+        console.print(text)
         if one["note"]:
-            console.print(f"note: {printable(one['note'])}")
+            console.print(f"note: {one['note']}")
     return DONE
 
 
@@ -256,7 +256,7 @@ def _outcome(batch: Batch) -> str:
 
 def _warn_of_contract(definition: TaskDefinition) -> None:
     if note := asked_schema.advice(definition.contract):
-        messages.print(note, style="yellow", markup=False)
+        messages.print(note, style="yellow")
 
 
 def _warn_of_deadline(batch: Batch) -> None:

@@ -14,7 +14,7 @@ from rich.text import Text
 
 from batchboard.arms import Past, arms_of, modes_that_ran, past_arms
 from batchboard.cli.refusals import BAD_INPUT
-from batchboard.cli.saying import printable
+from batchboard.cli.terminal import Terminal, printable
 from batchboard.compare import ArmData, ArmResult, Comparison, Interval, Pairing, compare
 from batchboard.compare.words import between, change, many, percent, simulated, under_way, usd
 from batchboard.models import Experiment, Mode, TaskType
@@ -73,7 +73,7 @@ def show(arms: list[ArmData], *, paired: bool | Pairing, as_json: bool) -> None:
     if as_json:
         print(json.dumps(comparison_summary(comparison)))
         return
-    print_comparison(Console(highlight=False, soft_wrap=True), comparison)
+    print_comparison(Terminal(soft_wrap=True), comparison)
 
 
 def print_comparison(console: Console, comparison: Comparison) -> None:
@@ -201,7 +201,7 @@ def _say_nothing(why: str, *, as_json: bool) -> None:
     if as_json:
         print(json.dumps({"headline": None, "why": why}))
     else:
-        Console(highlight=False, soft_wrap=True).print(_shown(why), markup=False)
+        Terminal(soft_wrap=True).print(_shown(why))
 
 
 def _table(comparison: Comparison) -> Table:

@@ -16,7 +16,8 @@ from batchboard.cli.answering import Options
 from batchboard.cli.costs import print_comparison
 from batchboard.cli.experiment_summary import compared, facts, foreseen, summary
 from batchboard.cli.refusals import BLOCKED, DEAD_ITEMS, DONE
-from batchboard.cli.saying import messages, printable, say_json
+from batchboard.cli.saying import messages, say_json
+from batchboard.cli.terminal import Terminal, printable
 from batchboard.cli.watching import INTERVAL_SECONDS, bar, exit_status, warn_without_worker
 from batchboard.experimenting import Foreseen
 from batchboard.models import Experiment, ExperimentState, NewItem
@@ -36,7 +37,7 @@ def estimate(options: Options) -> int:
     if options["json"]:
         say_json({"n": len(items)} | foreseen(arms, found))
         return DONE
-    _print_estimate(Console(highlight=False), arms, found, len(items))
+    _print_estimate(Terminal(), arms, found, len(items))
     return DONE
 
 
@@ -83,7 +84,7 @@ def list_(options: Options) -> int:
             Text(", ".join(arm.label for arm in experiment.arms.all())),
             f"${sum(batch.cost for batch in experiment.batches):.4f}",
         )
-    Console(highlight=False).print(table)
+    Terminal().print(table)
     return DONE
 
 
@@ -160,11 +161,10 @@ def _print_plan(experiment: Experiment) -> None:
     expected = sum(batch.estimate_expected or 0 for batch in batches)
     worst = sum(batch.estimate_worst or 0 for batch in batches)
     budget = "no budget" if experiment.budget is None else f"budget ${experiment.budget:.4f}"
-    messages.print(printable(f"{experiment.public_id}: {experiment.name}"), markup=False)
+    messages.print(printable(f"{experiment.public_id}: {experiment.name}"))
     messages.print(
         f"{experiment.n:,} items in {len(batches)} arms: about ${expected:.4f},"
         f" at worst ${worst:.4f}; {budget}; seed {printable(experiment.seed)}",
-        markup=False,
     )
     if experiment.budget is not None and experiment.budget < expected:
         messages.print("The budget is below that: arms will stop before their end.", style="yellow")
@@ -180,7 +180,6 @@ def _print_outcome(experiment: Experiment) -> None:
                 f"  {arm.label}: {batch.public_id} {batch.state}{blocked}, {batch.succeeded:,} of"
                 f" {batch.total:,} succeeded, {batch.dead} dead, ${batch.cost:.4f}"
             ),
-            markup=False,
         )
     found = compared(experiment)
     if found is None:
@@ -201,10 +200,10 @@ def _print_estimate(console: Console, arms: list[ArmPlan], found: Foreseen, n: i
 
 
 def _print_sentence(experiment: Experiment) -> Console:
-    console = Console(highlight=False, soft_wrap=True)
+    console = Terminal(soft_wrap=True)
     sentence = (
         f"{experiment.public_id} {experiment.state}: {experiment.name}, {experiment.n:,} items in"
         f" each of {len(experiment.batches)} arms"
     )
-    console.print(printable(sentence), markup=False)
+    console.print(printable(sentence))
     return console

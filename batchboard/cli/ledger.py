@@ -5,11 +5,10 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from rich.console import Console
 from rich.table import Table
 
 from batchboard import ledger
-from batchboard.cli.saying import printable
+from batchboard.cli.terminal import Terminal, printable
 from batchboard.ledger import By, Chosen, Group, Sums, Total
 from batchboard.ledger_export import ledger_csv
 from batchboard.summary import number
@@ -53,7 +52,7 @@ def _print(by: By, sums: Sums) -> None:
             _unknown(total),
             "–" if part is None else f"{part:.0%}",
         )
-    Console(highlight=False, markup=False).print(table)
+    Terminal().print(table)
 
 
 def _unknown(total: Total) -> str:

@@ -5,13 +5,13 @@ from pathlib import Path
 from typing import Any
 
 from django.db import transaction
-from rich.console import Console
 from rich.table import Table
 
 from batchboard import intake
 from batchboard.cli.answering import Options
 from batchboard.cli.options import run_options
 from batchboard.cli.refusals import DONE, bad_input
+from batchboard.cli.terminal import Terminal, printable
 from batchboard.models import Batch, Recurring, RecurringRun, TaskType, TaskVersion, Upload
 from batchboard.models.changing import NotPossible
 from batchboard.models.recurring_run import runs_newest
@@ -33,7 +33,7 @@ def list_(options: Options) -> int:
         table.add_row(
             one.public_id, one.name, one.times.words(), following, run.state if run else ""
         )
-    Console(highlight=False).print(table)
+    Terminal().print(table)
     return DONE
 
 
@@ -85,7 +85,8 @@ def remove(options: Options) -> int:
     found = _find(options)
     result = _summary(found, found.runs.first())
     found.remove()
-    print(json.dumps(result) if options["json"] else f"{result['id']} deleted: {found.name}")
+    said = f"{result['id']} deleted: {found.name}"
+    print(json.dumps(result) if options["json"] else printable(said))
     return DONE
 
 
@@ -120,7 +121,8 @@ def _say(options: Options, found: Recurring) -> int:
         print(json.dumps(_summary(found, found.runs.first())))
     else:
         following = f"next {found.times.here(found.next_at)}" if found.next_at else "paused"
-        print(f"{found.public_id}: {found.name}, {found.times.words()}; {following}")
+        said = f"{found.public_id}: {found.name}, {found.times.words()}; {following}"
+        print(printable(said))
     return DONE
 
 

@@ -8,6 +8,7 @@ from django.core.management.base import CommandError
 from django.db import OperationalError, ProgrammingError
 
 from batchboard.arm_text import ArmTextError
+from batchboard.cli.terminal import printable
 from batchboard.experimenting import PlanError
 from batchboard.ingest import IngestError
 from batchboard.models import Batch, Experiment
@@ -25,7 +26,7 @@ def bad_input(message: str) -> CommandError:
     if "Nothing was" not in message:
         end = "" if message.endswith("?") else "."
         message = f"{message.rstrip('.')}{end} Nothing was created."
-    return CommandError(message, returncode=BAD_INPUT)
+    return CommandError(printable(message), returncode=BAD_INPUT)
 
 
 @contextmanager
@@ -40,7 +41,7 @@ def refusals() -> Iterator[None]:
     except (IsADirectoryError, PermissionError) as error:
         raise bad_input(f"{error.filename} cannot be read: {error.strerror}.") from error
     except MoveRefused as error:
-        raise CommandError(str(error), returncode=REFUSED) from error
+        raise CommandError(printable(str(error)), returncode=REFUSED) from error
     except Batch.DoesNotExist as error:
         raise CommandError(
             "There is no such batch: `manage.py batch list` shows them.", returncode=BAD_INPUT

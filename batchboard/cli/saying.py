@@ -3,11 +3,10 @@
 import json
 from typing import Any
 
-from rich.console import Console
-
 from batchboard.cli.answering import Options
+from batchboard.cli.terminal import Terminal
 
-messages = Console(stderr=True, highlight=False, soft_wrap=True)
+messages = Terminal(stderr=True, soft_wrap=True)
 """Remarks go to standard error, so that what is printed can be piped on."""
 
 
@@ -16,16 +15,8 @@ def say(options: Options, result: Any, sentence: str) -> None:
     if options["json"]:
         say_json(result)
     else:
-        Console(highlight=False, soft_wrap=True).print(sentence, markup=False)
+        Terminal(soft_wrap=True).print(sentence)
 
 
 def say_json(result: Any) -> None:
     print(json.dumps(result), flush=True)
-
-
-def printable(text: str) -> str:
-    """Untrusted text for a terminal: of control characters only line breaks and tabs are sent."""
-    return "".join(
-        character if character in "\n\t" or character.isprintable() else f"\\x{ord(character):02x}"
-        for character in text
-    )

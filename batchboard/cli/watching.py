@@ -11,6 +11,7 @@ from rich.text import Text
 
 from batchboard import rows
 from batchboard.cli.refusals import BLOCKED, DEAD_ITEMS, DONE
+from batchboard.cli.terminal import printable
 from batchboard.models import Batch, Limits, Mode
 from batchboard.states import UNFINISHED_BATCH, BatchState, Wait
 from dispatch import pump
@@ -76,7 +77,7 @@ def _view(batch: Batch) -> Table:
     table = Table.grid(padding=(0, 2))
     table.add_column(style="dim")
     table.add_column()
-    table.add_row("batch", Text.assemble((batch.name, "bold"), "  ", batch.public_id))
+    table.add_row("batch", Text.assemble((printable(batch.name), "bold"), "  ", batch.public_id))
     table.add_row("items", bar(batch, running))
     expected = batch.estimate_expected
     table.add_row(

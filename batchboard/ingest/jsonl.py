@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from batchboard.ingest.error import IngestError, missing, shown
 from batchboard.ingest.lines import MAX_CELL_BYTES, MAX_RECORD_BYTES, Lines, RecordTooLong
-from batchboard.ingest.naming import Record, key_column
+from batchboard.ingest.naming import Record, key_column, refuse_wide
 from batchboard.strict_json import JsonError, Value, compact, parse
 
 _KINDS = {list: "a list", str: "text", bool: "true or false", type(None): "null"}
@@ -20,6 +20,7 @@ def records(lines: Lines, key: str | None, needs: frozenset[str]) -> Iterator[Re
     column: str | None = None
     empty = True
     needed = sorted(needs)
+    names: set[str] = set()
     try:
         for text in lines:
             if not text.isspace():
@@ -27,6 +28,8 @@ def records(lines: Lines, key: str | None, needs: frozenset[str]) -> Iterator[Re
                 if empty and data:
                     column = key_column(data, key, lines.number)
                 empty = False
+                names.update(data)
+                refuse_wide(len(names), lines.number)
                 _require(data, column, needed, lines.number)
                 if lines.record_bytes > MAX_CELL_BYTES:
                     _refuse_large_value(data, lines.number)

@@ -9,6 +9,7 @@ from batchboard.ingest.error import IngestError, missing, shown
 from batchboard.strict_json import Value
 
 MAX_KEY_CHARACTERS = 200
+MAX_COLUMNS = 2_000
 _USUAL = ("key", "id")
 
 
@@ -29,6 +30,16 @@ def key_column(names: Iterable[str], asked: str | None, line: int) -> str | None
         clause = f"There is no column {shown(asked)}, which was to hold the keys"
         raise missing(clause, asked, names, line)
     return asked
+
+
+def refuse_wide(columns: int, line: int) -> None:
+    """Work on each item, and on each page that shows one, grows with the columns."""
+    if columns > MAX_COLUMNS:
+        raise IngestError(
+            f"The file has over {MAX_COLUMNS:,} columns.",
+            line=line,
+            hint="Leave out those that no prompt needs, or put their values into one.",
+        )
 
 
 class Keys:

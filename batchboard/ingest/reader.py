@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from pathlib import PurePath
 from typing import BinaryIO, NamedTuple
 
-from batchboard.ingest import jsonl, separated, sheet, table
+from batchboard.ingest import jsonl, separated, sheet, sheet_process, table
 from batchboard.ingest.error import IngestError
 from batchboard.ingest.lines import Lines
 from batchboard.ingest.naming import Keys, Record
@@ -99,7 +99,7 @@ def _records(kind: str, lines: Lines, key: str | None, needs: frozenset[str]) ->
     if kind == "jsonl":
         return jsonl.records(lines, key, needs)
     if kind == "xlsx":
-        rows = sheet.cells(lines.rest(sheet.MAX_FILE_BYTES))
+        rows = sheet.cells(lines.rest(sheet_process.MAX_FILE_BYTES))
     else:
         rows = separated.cells(lines, "\t" if kind == "tsv" else ",")
     return table.records(rows, _unit(kind), key, needs)

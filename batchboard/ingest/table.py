@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator
 
 from batchboard.ingest.error import BY_SEMICOLONS, IngestError, by_semicolons, missing, shown
 from batchboard.ingest.lines import MAX_CELL_BYTES
-from batchboard.ingest.naming import Record, key_column
+from batchboard.ingest.naming import Record, key_column, refuse_wide
 from batchboard.strict_json import Value
 
 _UTF8_LONGEST = 4
@@ -54,6 +54,7 @@ def _filled(rows: Iterable[tuple[int, list[str]]]) -> Iterator[tuple[int, list[s
 
 def _names(header: list[str], line: int, unit: str) -> list[str]:
     names = [cell.strip() for cell in header]
+    refuse_wide(len(names), line)
     for place, name in enumerate(names, start=1):
         if not name:
             raise IngestError(

@@ -170,16 +170,24 @@ class Preparation(models.Model):
 
     def take_in(self, name: str, chunks: Iterable[bytes], fields: Mapping[str, str]) -> None:
         """Give it a file in place of the one before, and set `fields` of the form beside it.
-        Raises UploadTooLarge, and then nothing has changed."""
-        before = self.upload
-        self.upload = Upload.objects.receive(name, chunks, self.owner)
-        self.error = self.counted = None
-        changed = ["upload", "error", "counted"]
+        Raises UploadTooLarge, and then nothing has changed. Where the form was started or discarded
+        while the file came, which a large one takes time for, the file is forgotten."""
+        self.give(Upload.objects.receive(name, chunks, self.owner), fields)
+
+    def give(self, received: Upload, fields: Mapping[str, str]) -> bool:
+        """Put a file in place of the one before, while the form may change. False where it may not
+        any more: the rows that are being stored stay what they are."""
+        changed: dict[str, Any] = {"upload": received, "error": None, "counted": None}
         if fields:
-            self.fields = self.fields | fields
-            changed.append("fields")
-        self.save(update_fields=changed)
+            changed["fields"] = self.fields | dict(fields)
+        if not self._editing().update(**changed):
+            received.delete()
+            return False
+        before = self.upload
+        for name, value in changed.items():
+            setattr(self, name, value)
         _forget(before)
+        return True
 
     def store(self, *, starts: bool) -> bool:
         """Let its rows become what it asks for, in the background, and start that. False where
@@ -202,11 +210,14 @@ class Preparation(models.Model):
             return False
         return bool(Preparation.objects.filter(pk=self.pk).update(count_wanted=digest))
 
-    def discard(self) -> None:
-        """Forget the form, and its file where no other has it."""
-        upload = self.upload
-        self.delete()
-        _forget(upload)
+    def discard(self) -> bool:
+        """Forget the form, and its file where no other has it. False where it becomes a batch
+        right now."""
+        idle = Preparation.objects.filter(pk=self.pk).exclude(state=PreparationState.STORING)
+        if not idle.delete()[0]:
+            return False
+        _forget(self.upload)
+        return True
 
     def _editing(self) -> PreparationQuerySet:
         return Preparation.objects.filter(pk=self.pk, state=PreparationState.EDITING)

@@ -4,7 +4,7 @@ import os
 import socket
 import sys
 import urllib.request
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from urllib.error import URLError
@@ -112,11 +112,18 @@ def _web(port: int, url: str, environment: dict[str, str], logs: Path) -> Child:
     words = [
         "uvicorn", "batchboard.asgi:application", "--host", host, "--port", str(port),
         "--loop", "uvloop", "--no-access-log", "--lifespan", "off",
-        "--timeout-graceful-shutdown", "2",
+        "--timeout-graceful-shutdown", "2", *_proxy(environment),
     ]  # fmt: skip
     return Child(
         "web", module("web", words, environment), logs, is_ready=_answers(f"{url}/healthz")
     )
+
+
+def _proxy(environment: Mapping[str, str]) -> list[str]:
+    """Without a proxy nobody is believed who says on whose behalf they ask: each try at a password
+    could come from another address."""
+    is_behind_one = settings.SESSION_COOKIE_SECURE or "FORWARDED_ALLOW_IPS" in environment
+    return [] if is_behind_one else ["--no-proxy-headers"]
 
 
 def _answers(url: str) -> Callable[[], bool]:

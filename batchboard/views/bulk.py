@@ -16,6 +16,7 @@ from batchboard.states import UNFINISHED_BATCH, BatchState, ItemState, MoveRefus
 from batchboard.views.asked import Asked
 from batchboard.views.item_page import ItemPage
 from batchboard.views.item_search import COUNTED, chosen, number_of
+from batchboard.whole_numbers import whole_number
 
 
 @dataclass(frozen=True)
@@ -74,9 +75,10 @@ def _on_items(
 
 def _meant(batch: Batch, asked: Asked, request: HttpRequest) -> ItemQuerySet:
     """The selected items, where the button stands over the table and any are; else the filter's."""
-    selected = [int(pk) for pk in request.POST.getlist("item") if pk.isascii() and pk.isdigit()]
+    given = map(whole_number, request.POST.getlist("item"))
+    selected = [pk for pk in given if pk is not None]
     if selected and "selected" in request.GET:
-        return Item.objects.filter(pk__in=[pk for pk in selected if pk < 2**63])
+        return Item.objects.filter(pk__in=selected)
     return chosen(batch, asked)
 
 

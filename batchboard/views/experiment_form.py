@@ -28,6 +28,7 @@ from batchboard.views.kept_form import KeptForm, ask_for_count
 from batchboard.views.new_fields import Field
 from batchboard.views.refusing import operators_only
 from batchboard.views.task_choices import task_choices
+from batchboard.whole_numbers import whole_number
 
 FIELDS = re.compile(r"task_type|source|key|n|budget|no_budget|arms|(mode|size|at_once)-\d{1,3}")
 SOURCES_OFFERED = 20
@@ -70,7 +71,7 @@ class NewExperiment(KeptForm[PreparedExperiment]):
     def sent_fields(self, preparation: Preparation, request: HttpRequest) -> dict[str, str]:
         """What was sent, with an arm more or less where that button was pressed."""
         given = {name: str(value) for name, value in request.POST.items() if FIELDS.fullmatch(name)}
-        if given.get("task_type", "") and not given["task_type"].isdecimal():
+        if given.get("task_type", "") and whole_number(given["task_type"]) is None:
             del given["task_type"]
         if not given:
             return {}

@@ -7,10 +7,10 @@ from typing import Any
 from urllib.parse import urlencode
 
 from batchboard.ledger import By, Chosen
+from batchboard.whole_numbers import whole_number
 
 DAYS_AT_FIRST = 30
 LONGEST = 100
-LARGEST = 2**63 - 1
 RANGES = ((7, "7 days"), (30, "30 days"), (90, "90 days"), (365, "1 year"))
 
 
@@ -40,13 +40,13 @@ class LedgerAsked:
             Chosen(
                 since=since,
                 until=until,
-                type=_number(query.get("type", "")),
+                type=whole_number(query.get("type", "")),
                 model=_text(query.get("model", "")),
                 mode=_text(query.get("mode", "")),
-                owner=_number(query.get("owner", "")),
+                owner=whole_number(query.get("owner", "")),
             ),
             today,
-            after=_number(query.get("after", "")),
+            after=whole_number(query.get("after", "")),
         )
         group = _text(query.get("group", ""))
         return replace(asked, group=group) if asked._narrowed(group) else asked
@@ -109,7 +109,7 @@ class LedgerAsked:
         if self.by is By.DAY:
             day = _day(group, None)
             return replace(self.chosen, since=day, until=day) if day else None
-        value: Any = _number(group) if self.by in {By.TYPE, By.OWNER} else group
+        value: Any = whole_number(group) if self.by in {By.TYPE, By.OWNER} else group
         return None if value is None else replace(self.chosen, **{str(self.by): value})
 
 
@@ -120,12 +120,6 @@ def _day(text: Any, otherwise: date | None) -> date | None:
         return date.fromisoformat(str(text))
     except ValueError:
         return otherwise
-
-
-def _number(text: str) -> int | None:
-    if not (text.isascii() and text.isdigit() and len(text) < 20):
-        return None
-    return int(text) if int(text) <= LARGEST else None
 
 
 def _text(text: str) -> str:

@@ -1,22 +1,27 @@
 """The stream that tells a page what changed; the page then asks for it."""
 
 import asyncio
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import ExitStack
 
 from asgiref.sync import sync_to_async
+from django.contrib.auth import get_user
 from django.db import connections
 from django.http import HttpRequest, HttpResponse, QueryDict, StreamingHttpResponse
 from django.views.decorators.http import require_GET
 
 from batchboard.models import Batch
-from batchboard.roles import rights_of
+from batchboard.roles import Right, rights_of
 from batchboard.views.hub import Event, Listener, hub
 from batchboard.views.painting import View
 
 LONGEST_SECONDS = 600
 """A stream ends after this time and the browser opens another, so that one whose session has ended
 is asked to sign in."""
+
+CHECKED_SECONDS = 10.0
+"""How often a stream looks whether who opened it may still see what it sends: whoever signed out,
+was switched off or got another role gets nothing more of it."""
 
 MOST_VIEWS = 40
 
@@ -34,7 +39,8 @@ async def live(request: HttpRequest) -> HttpResponse | StreamingHttpResponse:
     if not user.is_authenticated:
         return HttpResponse("Sign in first.", status=401)
     views = await sync_to_async(_views)(request)
-    response = StreamingHttpResponse(_events(views), content_type="text/event-stream")
+    stays = sync_to_async(lambda: _stays(request, user.pk, views[0].rights))
+    response = StreamingHttpResponse(_events(views, stays), content_type="text/event-stream")
     response["Cache-Control"] = "no-cache"
     response["X-Accel-Buffering"] = "no"
     return response
@@ -66,14 +72,33 @@ def _arms(experiment: str) -> frozenset[str]:
     return frozenset(arms.values_list("public_id", flat=True))
 
 
-async def _events(views: Sequence[View]) -> AsyncIterator[str]:
+def _stays(request: HttpRequest, person: int, rights: frozenset[Right]) -> bool:
+    """Whether the session still is of this person, with the same rights; both are read anew."""
+    try:
+        session = type(request.session)(request.session.session_key)
+        request.session = session
+        user = get_user(request)
+        return user.pk == person and rights_of(user) == rights
+    finally:
+        _hand_back_connections()
+
+
+async def _events(
+    views: Sequence[View], stays: Callable[[], Awaitable[bool]]
+) -> AsyncIterator[str]:
+    time = asyncio.get_running_loop().time
     with ExitStack() as stack:
         listeners = [stack.enter_context(hub.listening(view)) for view in views]
-        ends = asyncio.get_running_loop().time() + LONGEST_SECONDS
+        ends, checked = time() + LONGEST_SECONDS, time()
         yield "retry: 1000\n\n"
+        # Something comes with every tick at least, and is looked at before it is sent.
         async for place, events in _merged(listeners):
+            if time() - checked >= CHECKED_SECONDS:
+                if not await stays():
+                    return
+                checked = time()
             yield "".join(_as_text(place, name, data) for name, data in events)
-            if asyncio.get_running_loop().time() > ends:
+            if time() > ends:
                 return
 
 

@@ -20,6 +20,7 @@ from batchboard.views.kept_form import KeptForm, ask_for_count
 from batchboard.views.refusing import operators_only
 from batchboard.views.task_choices import models, task_choices
 from batchboard.views.trying import trials_of
+from batchboard.whole_numbers import whole_number
 
 FIELDS = re.compile(
     r"task_type|key|only_first|mode|schedule|first_look|concurrency|budget|item_timeout|deadline"
@@ -57,7 +58,7 @@ class NewBatch(KeptForm[Prepared]):
 
     def first_fields(self, request: HttpRequest) -> dict[str, str]:
         asked = request.GET.get("task_type", "")
-        return {"task_type": asked} if asked.isdecimal() else {}
+        return {"task_type": asked} if whole_number(asked) else {}
 
     def sent_fields(self, preparation: Preparation, request: HttpRequest) -> dict[str, str]:
         """What was sent, with the definition that was written where its editor is not shown."""
@@ -158,9 +159,9 @@ def new_discard(request: HttpRequest, public_id: str) -> HttpResponse:
 def _filled_from(version: str) -> dict[str, str]:
     """The editor starts from the version that was chosen before."""
     found = (
-        TaskVersion.objects.select_related("task_type").filter(pk=version).first()
-        if version.isdecimal()
-        else None
+        TaskVersion.objects.select_related("task_type")
+        .filter(pk=whole_number(version) or 0)
+        .first()
     )
     return definition_form.write(found.definition) if found else {}
 

@@ -15,6 +15,7 @@ from batchboard.task_file import TaskFileError
 from batchboard.views.differing import changes
 from batchboard.views.refusing import operators_only
 from batchboard.views.task_choices import models
+from batchboard.whole_numbers import whole_number
 
 operators = operators_only("write task types")
 LARGEST_FILE = 5_000_000
@@ -36,9 +37,9 @@ def edit(request: HttpRequest, pk: int) -> HttpResponse:
     if request.method == "POST":
         return _save(request, task_type)
     versions = task_type.versions.select_related("task_type").order_by("-number")
-    asked = request.GET.get("version", "")
+    asked = whole_number(request.GET.get("version", "")) or 0
     newest = versions[0]
-    start = versions.filter(number=asked).first() if asked.isdecimal() else None
+    start = versions.filter(number=asked).first()
     return _show(
         request, task_type, definition_form.write((start or newest).definition), newest.number
     )
@@ -49,8 +50,7 @@ def edit(request: HttpRequest, pk: int) -> HttpResponse:
 def from_file(request: HttpRequest) -> HttpResponse:
     """Fill the form from a TOML file; nothing is stored yet."""
     file = request.FILES.get("toml")
-    of = request.POST.get("of", "")
-    task_type = TaskType.objects.filter(pk=of).first() if of.isdecimal() else None
+    task_type = TaskType.objects.filter(pk=whole_number(request.POST.get("of", "")) or 0).first()
     fields = _fields(request)
     try:
         if file is None or (file.size or 0) > LARGEST_FILE:

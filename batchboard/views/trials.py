@@ -21,6 +21,7 @@ from batchboard.models import (
 from batchboard.preparing import prepare
 from batchboard.views.new_batch import FORM, operators
 from batchboard.views.trying import trials_of
+from batchboard.whole_numbers import whole_number
 
 PRIORITY = 10
 LONGEST_INPUT = 200_000
@@ -30,11 +31,10 @@ LONGEST_INPUT = 200_000
 @operators
 def task_type_trial(request: HttpRequest, pk: int) -> HttpResponse:
     """Try a version with what was typed for each of its columns."""
-    number = request.POST.get("version", "")
     version = get_object_or_404(
         TaskVersion.objects.select_related("task_type"),
         task_type=pk,
-        number=number if number.isdecimal() else 0,
+        number=whole_number(request.POST.get("version", "")) or 0,
     )
     row = {
         name: request.POST.get(f"in-{name}", "")[:LONGEST_INPUT]

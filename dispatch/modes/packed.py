@@ -5,11 +5,14 @@ alone; so does every item of a call that was refused as a whole, since one of th
 and the others are innocent. Accuracy falls as more items share a call.
 """
 
+import hmac
 import json
 from collections import defaultdict
 from collections.abc import Sequence
 from hashlib import sha256
 from typing import Any
+
+from django.conf import settings
 
 from batchboard import strict_json, template
 from batchboard.call_shapes import LONGEST_ESCAPE
@@ -140,8 +143,10 @@ class Packed(Cached):
 
 def id_of(key: str) -> str:
     """The id under which an item is sent: short, without anything that needs escaping, the same
-    each time, and different for different keys."""
-    return "i" + sha256(key.encode(errors="surrogatepass")).hexdigest()[:10]
+    each time, different for different keys, and made with the installation's secret: who writes
+    one item's text and knows the keys of others cannot answer in their names."""
+    key_of_ids = settings.SECRET_KEY.encode()
+    return "i" + hmac.new(key_of_ids, key.encode(errors="surrogatepass"), sha256).hexdigest()[:10]
 
 
 def escaped(text: str) -> str:

@@ -2,12 +2,14 @@
 
 import csv
 import io
+import threading
 from datetime import timedelta
 
 import pytest
+from django.db import OperationalError
 from django.utils import timezone
 
-from batchboard import filing, intake, rows
+from batchboard import filing, intake, leasing, rows
 from batchboard.models import Batch, Item, Preparation, Upload, UploadChunk
 from batchboard.models.upload import CHUNK_BYTES
 from dispatch import forecast
@@ -125,6 +127,31 @@ def test_what_a_dead_process_held_is_taken_up_once_its_lease_is_over(clock):
     assert upload.state == "ready"
 
 
+def test_a_lease_is_kept_through_a_step_that_tells_nothing(monkeypatch):
+    renewed = threading.Event()
+    monkeypatch.setattr(leasing, "KEEP_SECONDS", 0.01)
+    monkeypatch.setattr(leasing, "_renew", lambda _: renewed.set())
+    uploaded()
+    upload = leasing.claim(Upload.objects.all())
+    with leasing.keeping(upload):
+        assert renewed.wait(10)
+
+
+def test_who_renewed_the_lease_by_the_clock_may_still_tell_and_settle(clock):
+    uploaded()
+    upload = leasing.claim(Upload.objects.all())
+    tell = leasing.teller(upload, [])
+    for _ in range(3):
+        clock.advance(5)
+        assert leasing._renew(upload)
+    clock.advance(1)
+    tell(rows=1)
+    clock.advance(15)
+    assert leasing.claim(Upload.objects.all()) is None, "the lease was renewed"
+    leasing.settle(upload, state="ready")
+    assert Upload.objects.get().state == "ready"
+
+
 def test_a_process_that_lost_its_lease_leaves_no_half_batch(monkeypatch):
     preparation = storing(uploaded())
     upload = preparation.upload
@@ -176,3 +203,47 @@ def test_a_workbook_is_read_as_well():
     filing.work_through()
     upload.refresh_from_db()
     assert (upload.state, upload.rows) == ("ready", 3)
+
+
+def test_a_file_that_breaks_its_reader_fails_and_holds_up_nothing(monkeypatch):
+    read = filing.read_rows
+
+    def breaks(stream, name, **choices):
+        if name == "evil.csv":
+            raise RuntimeError("nobody thought of this")
+        return read(stream, name, **choices)
+
+    monkeypatch.setattr(filing, "read_rows", breaks)
+    evil, good = uploaded(name="evil.csv"), uploaded()
+    assert filing.work_through() == 2
+    evil.refresh_from_db()
+    good.refresh_from_db()
+    assert (evil.state, good.state) == ("failed", "ready")
+    assert evil.error["message"] == "Something unexpected happened."
+    assert filing.work_through() == 0
+
+
+def test_a_form_that_breaks_its_storing_can_be_mended(monkeypatch):
+    preparation = storing(uploaded())
+    filing._read_one()
+
+    def breaks(*_, **__):
+        raise RuntimeError("nobody thought of this")
+
+    monkeypatch.setattr(intake, "create", breaks)
+    filing.work_through()
+    preparation.refresh_from_db()
+    assert preparation.state == "editing"
+    assert preparation.error["message"] == "Something unexpected happened."
+
+
+def test_a_database_that_is_away_fails_no_file(monkeypatch):
+    def away(*_, **__):
+        raise OperationalError("away")
+
+    monkeypatch.setattr(filing, "read_rows", away)
+    upload = uploaded()
+    with pytest.raises(OperationalError):
+        filing.work_through()
+    upload.refresh_from_db()
+    assert upload.state == "reading"

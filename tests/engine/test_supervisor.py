@@ -8,7 +8,7 @@ import pytest
 from batchboard import filing, leasing, rows
 from batchboard.models import Limits, QueueSign, Upload, Worker
 from batchboard.models.queue_sign import FILES
-from batchboard.supervisor import consuming
+from batchboard.supervisor import consuming, plan
 from batchboard.supervisor.consuming import (
     CHECK_SECONDS,
     FILES_STUCK_SECONDS,
@@ -140,3 +140,14 @@ def test_a_long_file_gives_signs_all_the_while(clock, announced, monkeypatch):
     assert len(signs) == 1 + 6 + 1
     assert signs == sorted(signs)
     assert signs[-1] <= rows.now()
+
+
+@pytest.mark.parametrize(
+    ("https", "environment", "believes"),
+    [(False, {}, False), (True, {}, True), (False, {"FORWARDED_ALLOW_IPS": "10.0.0.1"}, True)],
+)
+def test_only_behind_a_proxy_is_it_believed_for_whom_somebody_asks(
+    settings, https, environment, believes
+):
+    settings.SESSION_COOKIE_SECURE = https
+    assert ("--no-proxy-headers" in plan._proxy(environment)) is not believes

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 import redis
-from asgiref.sync import async_to_sync
+from asgiref.sync import async_to_sync, sync_to_async
 from django.test import AsyncClient
 
 from batchboard.models import User
@@ -324,5 +324,34 @@ class TestView:
         async def test() -> None:
             answer = await client.get("/live")
             assert len([part async for part in answer.streaming_content]) == 2
+
+        in_loop(test)
+
+    @pytest.mark.parametrize("what", ["signed out", "switched off", "role", "password"])
+    def test_a_stream_ends_soon_after_its_owner_may_no_longer_see_it(
+        self, stream: tuple[Hub, Any], person: User, monkeypatch: pytest.MonkeyPatch, what: str
+    ) -> None:
+        monkeypatch.setattr(live_module, "CHECKED_SECONDS", 0)
+        hub, client = stream
+
+        def change() -> None:
+            if what == "signed out":
+                client.logout()
+            elif what == "switched off":
+                person.switch_off()
+            elif what == "role":
+                person.groups.clear()
+            else:
+                person.renew_password()
+
+        async def test() -> None:
+            answer = await client.get("/live")
+            parts = aiter(answer.streaming_content)
+            assert await anext(parts) == b"retry: 1000\n\n"
+            assert b"event: board" in await anext(parts)
+            await sync_to_async(change)()
+            hub.tell("b_one")
+            assert [part async for part in parts] == []
+            assert not hub._listeners
 
         in_loop(test)

@@ -357,3 +357,34 @@ def test_the_form_asks_the_database_a_fixed_number_of_times(
     filing.work_through()
     with django_assert_max_num_queries(9):  # type: ignore[attr-defined]
         page.get(f"{address}form")
+
+
+def test_a_file_that_comes_too_late_leaves_the_one_that_is_being_stored(
+    give: Give, page: Client
+) -> None:
+    preparation = Preparation.objects.get(public_id=give().split("/")[2])
+    Preparation.objects.filter(pk=preparation.pk).update(state="storing")
+    late = Upload.objects.receive("late.csv", [ROWS], preparation.owner)
+    assert not preparation.give(late, {})
+    assert not Upload.objects.filter(pk=late.pk).exists(), "nobody asks for it"
+    assert Preparation.objects.get().upload == preparation.upload
+    assert preparation.upload is not None
+    assert preparation.upload.chunks.exists()
+
+
+def test_a_form_that_was_discarded_while_its_file_came_stays_discarded(
+    give: Give, page: Client
+) -> None:
+    preparation = Preparation.objects.get(public_id=give().split("/")[2])
+    Preparation.objects.all().delete()
+    late = Upload.objects.receive("late.csv", [ROWS], preparation.owner)
+    assert not preparation.give(late, {})
+    assert not Preparation.objects.exists()
+
+
+def test_a_form_that_is_becoming_a_batch_is_not_discarded(give: Give, page: Client) -> None:
+    seen = Preparation.objects.get(public_id=give().split("/")[2])
+    Preparation.objects.update(state="storing")
+    assert not seen.discard(), "it was started since this tab read it"
+    assert Preparation.objects.exists()
+    assert Upload.objects.exists()

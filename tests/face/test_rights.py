@@ -122,3 +122,38 @@ def test_a_viewer_s_page_offers_neither_files_nor_a_comment(
     assert "export.csv" not in text
     assert "comment-form" not in text
     assert "Exporting them is an operator’s, a reviewer’s or an administrator’s" in text
+
+
+@pytest.mark.parametrize(
+    "name", ["board", "costs", "limits", "account", "task-types", "recurrings"]
+)
+def test_no_browser_keeps_a_page_for_whoever_comes_next(page: Client, name: str) -> None:
+    answer = page.get(reverse(name))
+    assert answer.status_code == 200
+    assert "no-store" in answer["Cache-Control"]
+    assert "private" in answer["Cache-Control"]
+
+
+MORE_DIGITS_THAN_A_NUMBER_MAY_HAVE = "9" * 5_000
+
+
+@pytest.mark.parametrize(
+    "digits", [MORE_DIGITS_THAN_A_NUMBER_MAY_HAVE, "9" * 19, "٣", "²", "-1", ""]
+)
+def test_digits_that_are_the_number_of_no_row_are_none(
+    client: Client, admin: User, make_batch: MakeBatch, digits: str
+) -> None:
+    batch = make_batch("review", succeeded=3)
+    task_type = reverse("task-type-edit", args=[batch.version.task_type_id])
+    client.force_login(admin)
+    assert client.get(task_type, {"version": digits}).status_code == 200
+    assert client.get(reverse("new-batch", args=["p_new"]), {"task_type": digits}).status_code < 500
+    for name, arguments, data in (
+        ("task-type-trials", [batch.version.task_type_id], {"version": digits}),
+        ("task-type-file", [], {"of": digits}),
+        ("new-form", ["p_new"], {"task_type": digits}),
+        ("experiment-form", ["p_new"], {"task_type": digits}),
+        ("batch-second-try", [batch.public_id], {"item": digits}),
+        ("review-rejection", [batch.public_id], {"version": digits, "rerun": "bad"}),
+    ):
+        assert client.post(reverse(name, args=arguments), data).status_code < 500, name

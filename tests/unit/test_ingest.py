@@ -1,6 +1,7 @@
 import csv
 import io
 import json
+import time
 import tracemalloc
 from contextlib import suppress
 from itertools import islice
@@ -304,9 +305,55 @@ REFUSALS = [
         workbook([["id"], ["a"]], extra='<row r="1048576"><c r="XFD1048576"><v>1</v></c></row>'),
         "a.xlsx",
         "The workbook is too large: over 100 MB, or its cells spread over more than 20,000,000 "
-        "places. Save the sheet as CSV, which is read without a limit on its size.",
+        "places, or its texts fill the memory. Save the sheet as CSV, which is read without a "
+        "limit on its size.",
+    ),
+    (
+        ",".join(f"c{n}" for n in range(2_001)) + "\n",
+        "a.csv",
+        "The file has over 2,000 columns. "
+        "Leave out those that no prompt needs, or put their values into one.",
+    ),
+    (
+        "\n".join(f'{{"c{n}": 1}}' for n in range(2_001)),
+        "a.jsonl",
+        "The file has over 2,000 columns. "
+        "Leave out those that no prompt needs, or put their values into one.",
     ),
 ]
+
+
+CELL = '<c t="inlineStr"><is><t>x</t></is></c>'
+
+
+@pytest.mark.parametrize(
+    "extra",
+    [
+        '<row r="2"><c r="XFD00001048576"><v>1</v></c></row>',
+        f'<row r="4000000000">{CELL * 3}</row>',
+        f'<row r="1048576">{CELL * 16_000}</row>',
+        f'<row r="2"><c r="A2" t="inlineStr"><is><t>{"x" * 9_000_000}</t></is></c></row>',
+    ],
+    ids=["zeros", "far row", "wide row", "long text"],
+)
+def test_a_workbook_that_would_fill_the_memory_ends_no_process_but_its_own(extra):
+    said = refusal(workbook([["id"], ["a"]], extra=extra), "a.xlsx")
+    assert said.message.startswith("The workbook is too large")
+
+
+def test_of_a_workbook_the_first_rows_can_be_read_alone():
+    content = workbook([["id"]] + [[f"k{n}"] for n in range(30_000)])
+    rows = ingest.read_rows(io.BytesIO(content), "a.xlsx", key=None, needs=frozenset())
+    assert next(rows).key == "k0"
+    rows.close()
+
+
+def test_a_field_that_is_there_twice_among_very_many_is_found_at_once():
+    fields = ",".join(f'"k{n}": 1' for n in range(200_000))
+    began = time.monotonic()
+    said = refusal(f'{{{fields}, "k199999": 1}}', "a.jsonl")
+    assert "the field 'k199999' is there twice" in said.message
+    assert time.monotonic() - began < 10
 
 
 @pytest.mark.parametrize(("content", "name", "says"), REFUSALS, ids=range(len(REFUSALS)))

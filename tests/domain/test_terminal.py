@@ -1,0 +1,72 @@
+"""What the command line shows of names and answers steers no terminal."""
+
+import io
+from contextlib import redirect_stderr, redirect_stdout
+
+import pytest
+from django.core.management import call_command
+from django.core.management.base import CommandError
+
+from batchboard.cli.terminal import Terminal, printable
+from batchboard.models import Batch, Item
+from tests.factories import draft, in_review
+
+pytestmark = pytest.mark.django_db
+EVIL = "[/red]\x1b]0;mine\x07\x1b[2J\u202egpj.exe\r\x9b31m"
+
+
+@pytest.fixture(autouse=True)
+def _announced(announced):
+    """Nothing is sent to Redis."""
+
+
+def said(*arguments):
+    out = io.StringIO()
+    with redirect_stdout(out), redirect_stderr(out):
+        call_command("batch", *arguments)
+    return out.getvalue()
+
+
+def assert_harmless(text):
+    assert "[/red]\\x1b]0;mine" in text, "it is shown"
+    assert not set(text) & set("\x1b\x07\x9b\u202e\r")
+
+
+def test_a_name_that_steers_a_terminal_is_spelled_out_in_the_list_and_breaks_nothing():
+    draft(name=EVIL)
+    assert_harmless(said("list"))
+
+
+def test_an_answer_and_an_input_are_spelled_out_in_the_review():
+    batch = in_review(items=3)
+    Batch.objects.filter(pk=batch.pk).update(name=EVIL)
+    batch.version.__class__.objects.update(check_list=[EVIL])
+    for drawn in batch.sample():
+        batch.judge(drawn["key"], "fail", EVIL)
+    text = said("review", batch.public_id)
+    assert_harmless(text)
+    assert "note: [/red]" in text
+
+
+def test_a_problem_is_spelled_out_among_the_dead():
+    batch = in_review(items=3, bad=1)
+    Item.objects.filter(batch=batch, state="dead").update(problem=EVIL)
+    assert_harmless(said("show", batch.public_id))
+
+
+def test_a_refusal_spells_out_the_name():
+    batch = draft(name=EVIL)
+    with pytest.raises(CommandError) as refused:
+        said("approve", batch.public_id)
+    assert not set(str(refused.value)) & set("\x1b\x07\u202e")
+
+
+def test_a_terminal_takes_brackets_for_what_they_are():
+    out = io.StringIO()
+    with redirect_stdout(out):
+        Terminal(soft_wrap=True).print("[bold]x[/] :smile: [Batch]")
+    assert out.getvalue() == "[bold]x[/] :smile: [Batch]\n"
+
+
+def test_line_breaks_and_tabs_stay():
+    assert printable("a\n\tb\x00") == "a\n\tb\\x00"
