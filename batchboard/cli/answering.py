@@ -13,17 +13,17 @@ Action = Callable[[Options], int | None]
 
 
 class AnsweringCommand(BaseCommand):
-    """A command that says in a line why something cannot be done. `answer` prints, and returns the
+    """A command that says in a line why something cannot be done. `perform` prints, and returns the
     exit status where it is not 0."""
 
     requires_system_checks: list[str] = []
 
-    def answer(self, options: Options) -> int | None:
+    def perform(self, options: Options) -> int | None:
         raise NotImplementedError
 
     def handle(self, *args: Any, **options: Any) -> None:
         with refusals():
-            status = self.answer(options)
+            status = self.perform(options)
         if status:
             raise SystemExit(status)
 
@@ -48,7 +48,7 @@ class VerbsCommand(AnsweringCommand):
             added.add_argument("id")
         return added
 
-    def answer(self, options: Options) -> int | None:
+    def perform(self, options: Options) -> int | None:
         action: Action = options["action"]
         return action(options)
 

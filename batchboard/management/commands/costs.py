@@ -22,5 +22,5 @@ class Command(AnsweringCommand):
                             help="given again: a further one to hold against it")  # fmt: skip
         add_json(parser)
 
-    def answer(self, options: Options) -> None:
+    def perform(self, options: Options) -> None:
         costs.costs(options)

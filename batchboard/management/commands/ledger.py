@@ -20,7 +20,7 @@ class Command(AnsweringCommand):
         parser.add_argument("--csv", metavar="FILE", help="one row per attempt; - for output")
         add_json(parser)
 
-    def answer(self, options: Options) -> None:
+    def perform(self, options: Options) -> None:
         ledger.show(options)
 
 

@@ -21,7 +21,7 @@ class Command(AnsweringCommand):
         parser.add_argument("--resume", action="store_true", help="go on")
         add_json(parser)
 
-    def answer(self, options: Options) -> None:
+    def perform(self, options: Options) -> None:
         limits = Limits.objects.current()
         values = {name: options[name] for name in SETTINGS if options[name] is not None}
         try:
