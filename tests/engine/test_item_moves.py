@@ -7,6 +7,7 @@ from django.db import connection
 from batchboard import rows
 from batchboard.states import ITEM_MOVES
 from dispatch import governor, recorder, rescue
+from dispatch.admitted import GRANT_SECONDS
 from dispatch.deciding import deciding
 from dispatch.live import count_live
 from dispatch.outcome import Outcome
@@ -110,7 +111,7 @@ def lost_and_cancelled(clock):
 def never_taken(clock):
     queued(2)
     admit(live_worker(), granted=True)
-    clock.advance(governor.GRANT_SECONDS)
+    clock.advance(GRANT_SECONDS)
     sweep()
 
 
