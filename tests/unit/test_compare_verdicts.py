@@ -430,7 +430,7 @@ def test_only_items_that_both_arms_have_are_paired():
     found = against(longer, arm("cached", CACHED), paired=True)
     assert found.same_items == 50
     assert "on the same 50 items" in found.detail
-    assert found.detail.startswith("$0.0010 → $0.000510 per task"), "what only one did is no part"
+    assert found.detail.startswith("$0.00105 → $0.00051 per task"), "what only one did is no part"
     assert found.arms[0].change.mid == pytest.approx(-0.514, abs=0.001)
 
 
