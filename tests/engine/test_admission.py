@@ -7,7 +7,7 @@ from django.db import connection
 
 from batchboard import rows
 from batchboard.models import Attempt, Batch, Limits
-from dispatch import governor, recorder
+from dispatch import governor, purse, recorder
 from dispatch.deciding import deciding
 from dispatch.governor import Target
 from dispatch.live import Live, count_live
@@ -379,7 +379,7 @@ def test_an_answer_that_was_cut_off_gets_twice_the_tokens(worker, clock, between
 def test_no_answer_gets_more_tokens_than_any_model_gives(worker):
     queued(1, version=task_version(max_tokens=100_000))
     settle(worker, admit(worker).calls, Outcome.TRUNCATED)
-    assert admit(worker).calls[0].max_tokens == governor.MAX_TOKENS
+    assert admit(worker).calls[0].max_tokens == purse.MAX_TOKENS
 
 
 def test_live_attempts_are_counted_from_the_oldest_on(worker, cap):
