@@ -12,6 +12,11 @@ ENTRY_TOKENS = 15
 """What an item's id and the JSON around it add to a packed answer."""
 
 INSTRUCTION_TOKENS = 80
+INSTRUCTION_BYTES = 300
+ELEMENT_BYTES = 50
+MOST_ENTRY_TOKENS = 40
+"""The same three at the most, for the bound of what a packed call can cost."""
+
 LONGEST_ESCAPE = 5
 """Bytes that one byte of an item becomes at the most where it is escaped in a packed prompt."""
 
@@ -93,9 +98,20 @@ def packed(pile: Pile) -> list[Calls]:
             size = items * pile.mean_bytes
             prompt = round(size * pile.ratio) + ELEMENT_TOKENS * items + INSTRUCTION_TOKENS
             usage = _shared(pile, prompt, (pile.output + ENTRY_TOKENS) * items)
-            bound = pile.shared_bytes + round(LONGEST_ESCAPE * size)
-            found.append(Calls(count, usage, bound, pile.max_tokens * items))
+            bound = pile.shared_bytes + most_packed_bytes(round(size), items)
+            most = items * most_packed_output(pile.max_tokens)
+            found.append(Calls(count, usage, bound, most))
     return _with_first_write(pile, found)
+
+
+def most_packed_bytes(prompt_bytes: int, items: int) -> int:
+    """Bytes of a packed prompt at the most, of items whose prompts have `prompt_bytes` in all."""
+    return LONGEST_ESCAPE * prompt_bytes + ELEMENT_BYTES * items + INSTRUCTION_BYTES
+
+
+def most_packed_output(max_tokens: int) -> int:
+    """Tokens that the answer to a packed call may have for each of its items."""
+    return max_tokens + MOST_ENTRY_TOKENS
 
 
 def session(pile: Pile) -> list[Calls]:

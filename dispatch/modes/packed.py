@@ -15,7 +15,7 @@ from typing import Any
 from django.conf import settings
 
 from batchboard import strict_json, template
-from batchboard.call_shapes import LONGEST_ESCAPE
+from batchboard.call_shapes import most_packed_bytes, most_packed_output
 from dispatch.calls import Call, PartReply, Reply
 from dispatch.modes.cached import Cached
 from dispatch.modes.queued import Queued
@@ -27,10 +27,6 @@ MOST_BYTES = 200_000
 """Of the items of one call, about 60,000 tokens: far beyond what a model attends to well."""
 
 MOST_OUTPUT_TOKENS = 64_000
-ID_TOKENS = 40
-"""What the answer spends on an item's id and the JSON around it."""
-
-ELEMENT_BYTES = 50
 ALONE = frozenset(
     {Outcome.MISSING, Outcome.CONTRACT, Outcome.TRUNCATED, Outcome.REFUSED, Outcome.INVALID}
 )
@@ -49,8 +45,9 @@ class Packed(Cached):
     def together(self, version: VersionWork, line: Sequence[Queued], most: int) -> int:
         if _goes_alone(line[0]):
             return 1
+        fitting = max(1, MOST_OUTPUT_TOKENS // most_packed_output(version.max_tokens))
         size = count = 0
-        for item in line[: min(most, max(1, MOST_OUTPUT_TOKENS // self._each(version)))]:
+        for item in line[: min(most, fitting)]:
             size += item.prompt_bytes
             if _goes_alone(item) or (count and size > MOST_BYTES):
                 break
@@ -58,10 +55,10 @@ class Packed(Cached):
         return count
 
     def max_tokens(self, version: VersionWork, items: int) -> int:
-        return items * self._each(version)
+        return items * most_packed_output(version.max_tokens)
 
     def weight(self, prompt_bytes: int, items: int) -> int:
-        return LONGEST_ESCAPE * prompt_bytes + ELEMENT_BYTES * items + len(INSTRUCTION) + 10
+        return most_packed_bytes(prompt_bytes, items)
 
     def request(
         self,
@@ -136,9 +133,6 @@ class Packed(Cached):
             "additionalProperties": False,
             **shared,
         }
-
-    def _each(self, version: VersionWork) -> int:
-        return version.max_tokens + ID_TOKENS
 
 
 def id_of(key: str) -> str:

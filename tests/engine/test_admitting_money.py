@@ -1,6 +1,7 @@
 """Money: a batch's budget and the installation's ceiling are held before a call is sent."""
 
 import random
+from collections import Counter
 from decimal import Decimal
 
 import pytest
@@ -9,11 +10,13 @@ from hypothesis import HealthCheck, given
 from hypothesis import settings as example_settings
 from hypothesis import strategies as st
 
-from batchboard.models import Attempt, Batch, Limits, ModelLimit, Price, Spend
+from batchboard.intake import foresee
+from batchboard.models import Attempt, Batch, Limits, ModelLimit, Price, RunOptions, Spend
 from batchboard.money import dollars, units
 from batchboard.pricing import Usage
 from dispatch import price_rows, recorder, rescue, versions
 from dispatch.deciding import deciding
+from dispatch.forecast import Counted
 from dispatch.outcome import Outcome
 from tests.factories import MODEL, admit, finished, live_worker, queued, task_version
 
@@ -56,6 +59,19 @@ def test_what_is_reserved_is_the_worst_case(worker, version, reserved):
     batch = queued(1, version=task_version(**version))
     admit(worker)
     assert units(batch.reserved) == reserved
+
+
+@pytest.mark.parametrize("run", [{"mode": "single"}, {"mode": "packed", "group_size": 5}])
+@pytest.mark.parametrize("contract", [None, {"type": "string"}])
+def test_what_is_reserved_is_the_worst_case_that_was_told_before(worker, settings, run, contract):
+    settings.DISPATCH_CONCURRENCY = 12
+    batch = queued(12, version=task_version(contract=contract, max_tokens=200), **run)
+    told = foresee(
+        batch.version.definition, Counter({30: 12}), RunOptions(**run), Counted(), batch.version
+    )
+    admit(worker)
+    assert batch.items.waiting().count() == 0
+    assert batch.reserved == told.worst
 
 
 @pytest.mark.parametrize(("looks", "rate"), [(False, 1_250), (True, 2_000)])
