@@ -3,7 +3,7 @@
 from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from functools import cached_property
 
 from django.db.models import Max
@@ -17,6 +17,9 @@ from batchboard.views.progress import Progress, cells_of, progress
 from batchboard.views.reasons import HELP, SILENT, Reason, last_items, reason
 from batchboard.views.review_progress import ReviewProgress, review_progress
 from batchboard.views.submitted import Submitted, submitted
+
+LONG = timedelta(seconds=10)
+"""Most calls end before; the last of a batch is spoken of only when it does not."""
 
 WITHOUT_BAR = {BatchState.DRAFT, BatchState.APPROVED, BatchState.RELEASED}
 
@@ -147,7 +150,7 @@ def cards(
             and b.state in UNFINISHED_BATCH | {BatchState.CANCELLED}
         ]
     )
-    last = _last_items(batches, limits, live)
+    last = _last_items(batches, limits, live, now)
     found = {}
     for batch in batches:
         running = live.get(batch.pk, 0)
@@ -180,9 +183,10 @@ def cards(
 
 
 def _last_items(
-    batches: Sequence[Batch], limits: Limits, live: dict[int, int]
+    batches: Sequence[Batch], limits: Limits, live: dict[int, int], now: datetime
 ) -> dict[int, Reason]:
-    """Of the batches of which nothing is left but items in calls: since when."""
+    """Of the batches of which nothing is left but items in calls, and one of those for long: since
+    when."""
     ending = {
         batch.pk: batch
         for batch in batches
@@ -197,7 +201,11 @@ def _last_items(
     for batch, at in sent.values_list("batch_id", "started_at"):
         if at is not None:
             found[batch].append(at)
-    return {pk: last_items(ending[pk], len(ats), min(ats)) for pk, ats in found.items()}
+    return {
+        pk: last_items(ending[pk], len(ats), min(ats))
+        for pk, ats in found.items()
+        if now - min(ats) >= LONG
+    }
 
 
 def _at_most(batch: Batch, limits: Limits) -> int:

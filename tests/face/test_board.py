@@ -180,6 +180,14 @@ def test_a_last_item_that_hangs_is_waited_for_in_words(page: Client, make_batch:
     assert "18 s ago" in card
 
 
+def test_last_items_that_were_sent_just_now_are_not_spoken_of(
+    page: Client, make_batch: MakeBatch
+) -> None:
+    make_batch("running", succeeded=3, running=1, started_at=STARTED)
+    Attempt.objects.live().update(started_at=timezone.now() - timedelta(seconds=3))
+    assert "its last item" not in columns(page)["running"][1]
+
+
 def test_a_block_says_since_when(page: Client, make_batch: MakeBatch) -> None:
     at = timezone.now() - timedelta(minutes=3)
     make_batch("running", waiting=3, blocked="key_refused", blocked_at=at)
