@@ -68,7 +68,7 @@ def rights_of(user: Any) -> frozenset[Right]:
     if user.is_superuser:
         return frozenset(Right)
     if not hasattr(user, "_rights"):
-        names = set(user.groups.values_list("name", flat=True))
+        names = {group.name for group in user.groups.all()}
         user._rights = frozenset().union(*(RIGHTS[role] for role in Role if role in names))
     return user._rights  # type: ignore[no-any-return]
 

@@ -1,27 +1,22 @@
 """The stream that tells a page what changed; the page then asks for it."""
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Sequence
 from contextlib import ExitStack
 
 from asgiref.sync import sync_to_async
-from django.contrib.auth import get_user
-from django.db import connections
 from django.http import HttpRequest, HttpResponse, QueryDict, StreamingHttpResponse
 from django.views.decorators.http import require_GET
 
 from batchboard.models import Batch
-from batchboard.roles import Right, rights_of
+from batchboard.roles import rights_of
 from batchboard.views.hub import Event, Listener, hub
 from batchboard.views.painting import View
+from batchboard.views.staying import Stay, hand_back_connections, stays
 
 LONGEST_SECONDS = 600
 """A stream ends after this time and the browser opens another, so that one whose session has ended
 is asked to sign in."""
-
-CHECKED_SECONDS = 10.0
-"""How often a stream looks whether who opened it may still see what it sends: whoever signed out,
-was switched off or got another role gets nothing more of it."""
 
 MOST_VIEWS = 40
 
@@ -39,8 +34,8 @@ async def live(request: HttpRequest) -> HttpResponse | StreamingHttpResponse:
     if not user.is_authenticated:
         return HttpResponse("Sign in first.", status=401)
     views = await sync_to_async(_views)(request)
-    stays = sync_to_async(lambda: _stays(request, user.pk, views[0].rights))
-    response = StreamingHttpResponse(_events(views, stays), content_type="text/event-stream")
+    stay = Stay(request.session.session_key or "", user.pk, views[0].rights)
+    response = StreamingHttpResponse(_events(views, stay), content_type="text/event-stream")
     response["Cache-Control"] = "no-cache"
     response["X-Accel-Buffering"] = "no"
     return response
@@ -51,7 +46,7 @@ def _views(request: HttpRequest) -> list[View]:
     try:
         return [_view(request, query) for query in asked or [request.GET]]
     finally:
-        _hand_back_connections()
+        hand_back_connections()
 
 
 def _view(request: HttpRequest, asked: QueryDict) -> View:
@@ -72,31 +67,17 @@ def _arms(experiment: str) -> frozenset[str]:
     return frozenset(arms.values_list("public_id", flat=True))
 
 
-def _stays(request: HttpRequest, person: int, rights: frozenset[Right]) -> bool:
-    """Whether the session still is of this person, with the same rights; both are read anew."""
-    try:
-        session = type(request.session)(request.session.session_key)
-        request.session = session
-        user = get_user(request)
-        return user.pk == person and rights_of(user) == rights
-    finally:
-        _hand_back_connections()
-
-
-async def _events(
-    views: Sequence[View], stays: Callable[[], Awaitable[bool]]
-) -> AsyncIterator[str]:
+async def _events(views: Sequence[View], stay: Stay) -> AsyncIterator[str]:
     time = asyncio.get_running_loop().time
     with ExitStack() as stack:
+        stack.enter_context(stays.begun(stay))
         listeners = [stack.enter_context(hub.listening(view)) for view in views]
-        ends, checked = time() + LONGEST_SECONDS, time()
+        ends = time() + LONGEST_SECONDS
         yield "retry: 1000\n\n"
-        # Something comes with every tick at least, and is looked at before it is sent.
+        # Something comes with every tick at least.
         async for place, events in _merged(listeners):
-            if time() - checked >= CHECKED_SECONDS:
-                if not await stays():
-                    return
-                checked = time()
+            if stay.over:
+                return
             yield "".join(_as_text(place, name, data) for name, data in events)
             if time() > ends:
                 return
@@ -123,10 +104,3 @@ async def _merged(listeners: Sequence[Listener]) -> AsyncIterator[tuple[int, lis
 def _as_text(place: int, name: str, data: str) -> str:
     lines = "\n".join(f"data:{line}" for line in data.splitlines() or [""])
     return f"id: {place}\nevent: {name}\n{lines}\n\n"
-
-
-def _hand_back_connections() -> None:
-    """The stream needs no database, and would keep the connection that signing in took."""
-    for connection in connections.all(initialized_only=True):
-        if not connection.in_atomic_block:
-            connection.close()

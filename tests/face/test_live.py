@@ -8,13 +8,16 @@ from typing import Any
 import pytest
 import redis
 from asgiref.sync import async_to_sync, sync_to_async
-from django.test import AsyncClient
+from django.test import AsyncClient, Client
 
 from batchboard.models import User
+from batchboard.roles import Role, rights_of
 from batchboard.views import hub as hub_module
 from batchboard.views import live as live_module
+from batchboard.views import staying
 from batchboard.views.hub import Hub, Listener
 from batchboard.views.painting import Painted, View
+from batchboard.views.staying import Stay, Stays, look
 
 
 @pytest.fixture
@@ -329,9 +332,8 @@ class TestView:
 
     @pytest.mark.parametrize("what", ["signed out", "switched off", "role", "password"])
     def test_a_stream_ends_soon_after_its_owner_may_no_longer_see_it(
-        self, stream: tuple[Hub, Any], person: User, monkeypatch: pytest.MonkeyPatch, what: str
+        self, stream: tuple[Hub, Any], person: User, what: str
     ) -> None:
-        monkeypatch.setattr(live_module, "CHECKED_SECONDS", 0)
         hub, client = stream
 
         def change() -> None:
@@ -350,8 +352,45 @@ class TestView:
             assert await anext(parts) == b"retry: 1000\n\n"
             assert b"event: board" in await anext(parts)
             await sync_to_async(change)()
+            await sync_to_async(look)(list(staying.stays._open))
             hub.tell("b_one")
             assert [part async for part in parts] == []
             assert not hub._listeners
 
         in_loop(test)
+
+    def test_all_streams_are_looked_at_in_a_few_queries(
+        self, person: User, django_assert_num_queries: Any
+    ) -> None:
+        signed_in = []
+        for n in range(5):
+            user, _ = User.objects.add_person(f"person{n}", [Role.VIEWER])
+            client = Client()
+            client.force_login(user)
+            signed_in.append(Stay(str(client.session.session_key), user.pk, rights_of(user)))
+        gone = Stay("no such session", person.pk, rights_of(person))
+        with django_assert_num_queries(3):
+            look([*signed_in, gone])
+        assert [stay.over for stay in (*signed_in, gone)] == [False] * 5 + [True]
+
+
+def test_open_streams_are_looked_at_again_and_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(staying, "CHECKED_SECONDS", 0.01)
+
+    async def test() -> None:
+        looked, loop = asyncio.Event(), asyncio.get_running_loop()
+        seen: list[list[Stay]] = []
+
+        def note(streams: list[Stay]) -> None:
+            seen.append(streams)
+            if len(seen) == 2:
+                loop.call_soon_threadsafe(looked.set)
+
+        monkeypatch.setattr(staying, "look", note)
+        stay, stays = Stay("session", 1, frozenset()), Stays()
+        with stays.begun(stay):
+            await looked.wait()
+        assert seen[:2] == [[stay], [stay]]
+        assert stays._task is None
+
+    in_loop(test)
