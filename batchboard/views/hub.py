@@ -10,7 +10,7 @@ time here: what it loses, a browser hears of with the next tick.
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Set
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence, Set
 from contextlib import contextmanager, suppress
 
 from django.conf import settings
@@ -25,8 +25,9 @@ log = logging.getLogger(__name__)
 PATCH_SECONDS = 0.2
 """How long changes are gathered before they are painted again."""
 
-FOLD_SECONDS = 0.6
-"""How long names are gathered before a browser hears of them: two requests a second at most."""
+FOLD_SECONDS = 0.75
+"""How long names are gathered before a browser hears of them: two requests in a second at most,
+even where one comes half a second late and the next does not."""
 
 TICK_SECONDS = 10.0
 """How often a browser hears of everything it watches, whether or not anything was announced."""
@@ -34,6 +35,7 @@ TICK_SECONDS = 10.0
 FIRST_WAIT_SECONDS = 0.5
 LONGEST_WAIT_SECONDS = 10.0
 
+PATCH = "patch"
 Event = tuple[str, str]
 """A name, and its data: HTML for a patch, else nothing."""
 
@@ -52,6 +54,7 @@ class Listener:
         self._names: set[str] = set()
         self._patches: dict[str, str] = {}
         self._woken = asyncio.Event()
+        self._names_from = 0.0
         self.hear_all()
 
     def hear(self, name: str) -> None:
@@ -72,13 +75,19 @@ class Listener:
             self._patches.update(patches)
             self._woken.set()
 
+    def sent(self, events: Sequence[Event]) -> None:
+        """These news left only now, which may be late: names that follow keep their distance."""
+        if any(name != PATCH for name, _ in events):
+            self._names_from = asyncio.get_running_loop().time() + FOLD_SECONDS
+
     async def news(self) -> AsyncIterator[list[Event]]:
         """Patches as they come, and names, folded; never silent for longer than a tick."""
         loop = asyncio.get_running_loop()
-        tick, names_from = loop.time() + TICK_SECONDS, loop.time()
+        tick, self._names_from = loop.time() + TICK_SECONDS, loop.time()
         while True:
             with suppress(TimeoutError):
-                async with asyncio.timeout_at(min(tick, names_from) if self._names else tick):
+                until = min(tick, self._names_from) if self._names else tick
+                async with asyncio.timeout_at(until):
                     await self._woken.wait()
             self._woken.clear()
             if loop.time() >= tick:
@@ -86,12 +95,12 @@ class Listener:
                 tick = loop.time() + TICK_SECONDS
             events: list[Event] = []
             if self._patches:
-                events.append(("patch", "".join(self._patches.values())))
+                events.append((PATCH, "".join(self._patches.values())))
                 self._patches = {}
-            if self._names and loop.time() >= names_from:
+            if self._names and loop.time() >= self._names_from:
                 events += [(name, "") for name in sorted(self._names)]
                 self._names = set()
-                names_from = loop.time() + FOLD_SECONDS
+                self._names_from = loop.time() + FOLD_SECONDS
             if events:
                 yield events
 

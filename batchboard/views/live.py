@@ -79,6 +79,7 @@ async def _events(views: Sequence[View], stay: Stay) -> AsyncIterator[str]:
             if stay.over:
                 return
             yield "".join(_as_text(place, name, data) for name, data in events)
+            listeners[place].sent(events)
             if time() > ends:
                 return
 

@@ -374,6 +374,26 @@ class TestView:
         assert [stay.over for stay in (*signed_in, gone)] == [False] * 5 + [True]
 
 
+def test_names_that_left_late_keep_those_that_follow_at_a_distance(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(hub_module, "FOLD_SECONDS", 0.2)
+
+    async def test() -> None:
+        time = asyncio.get_running_loop().time
+        with Hub(silence, all_moved).listening(BOARD) as listener:
+            news = listener.news()
+            events = await anext(news)
+            await asyncio.sleep(0.15)  # a network that is slow to take them
+            listener.sent(events)
+            left = time()
+            listener.hear("board")
+            assert [name for name, _ in await anext(news)] == ["board"]
+            assert time() - left >= 0.2
+
+    in_loop(test)
+
+
 def test_open_streams_are_looked_at_again_and_again(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(staying, "CHECKED_SECONDS", 0.01)
 
