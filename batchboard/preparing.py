@@ -11,7 +11,7 @@ from django.utils import timezone
 from batchboard import definition_form, durations, intake, template
 from batchboard.definition_form import Problem
 from batchboard.estimate import Estimate
-from batchboard.ingest.error import missing, shown
+from batchboard.ingest.error import no_columns, shown
 from batchboard.ingest.profile import Profile
 from batchboard.models import (
     Limits,
@@ -255,16 +255,17 @@ def _check_columns(found: Prepared) -> None:
         return
     if prompt:
         where = "d-prompt" if found.fields.get("task_type") == WRITE else "task_type"
-        for name in sorted(template.columns(prompt)):
-            column = profile.column(name)
-            if column is None:
-                clause = f"There is no column {shown(name)}, which the prompt names"
-                error = missing(clause, name, profile.names(), 1)
-                found.problems[where] = Problem(" ".join(filter(None, (error.message, error.hint))))
-            elif column.absent is not None:
-                found.problems[where] = Problem(
-                    f"Line {column.absent} has no field {shown(name)}, which the prompt names."
-                )
+        named = {name: profile.column(name) for name in sorted(template.columns(prompt))}
+        if lacking := [name for name, column in named.items() if column is None]:
+            error = no_columns(lacking, "the prompt", profile.names(), 1)
+            found.problems[where] = Problem(" ".join(filter(None, (error.message, error.hint))))
+        elif absent := [
+            (c.absent, name) for name, c in named.items() if c and c.absent is not None
+        ]:
+            line, name = min(absent)
+            found.problems[where] = Problem(
+                f"Line {line} has no field {shown(name)}, which the prompt names."
+            )
     key = found.key_column
     if key is None:
         return

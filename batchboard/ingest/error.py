@@ -1,6 +1,6 @@
 """What a person is told when a file cannot be used."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
 
 _SHOWN = 20
@@ -37,18 +37,33 @@ def shown(name: str) -> str:
     return f'"{whole}"' if len(whole) <= _LONGEST else f'"{whole[:_LONGEST]}…"'
 
 
-def missing(clause: str, wanted: str, found: Iterable[str], line: int) -> IngestError:
-    """The error for a column that is not among those found; the clause says so."""
+def missing(clause: str, wanted: Sequence[str], found: Iterable[str], line: int) -> IngestError:
+    """The error for columns that are not among those found; the clause says so."""
     names = list(found)
     some = ", ".join(map(shown, names[:_SHOWN]))
     rest = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
-    near = get_close_matches(wanted, names, n=1)
-    hint = f"Did you mean {shown(near[0])}?" if near else None
+    near = [close[0] for name in wanted if (close := get_close_matches(name, names, n=1))]
+    hint = f"Did you mean {listed(dict.fromkeys(near))}?" if near else None
     if by_semicolons(names):
         hint = BY_SEMICOLONS
     return IngestError(
-        f"{clause}. What is there: {some}{rest}.", line=line, column=wanted, hint=hint
+        f"{clause}. What is there: {some}{rest}.", line=line, column=wanted[0], hint=hint
     )
+
+
+def no_columns(wanted: Sequence[str], who: str, found: Iterable[str], line: int) -> IngestError:
+    """The error for all columns that `who` names and the file does not have, told at once."""
+    there = "There is no column" if len(wanted) == 1 else "There are no columns"
+    return missing(f"{there} {listed(wanted)}, which {who} names", wanted, found, line)
+
+
+def listed(names: Iterable[str]) -> str:
+    """Names in quotes: the first few, with "and" before the last."""
+    all_names = list(names)
+    some = [shown(name) for name in all_names[:_SHOWN]]
+    if len(all_names) > _SHOWN:
+        some.append(f"{len(all_names) - _SHOWN} more")
+    return " and ".join(filter(None, (", ".join(some[:-1]), some[-1])))
 
 
 def by_semicolons(names: list[str]) -> bool:

@@ -68,10 +68,10 @@ def _require(data: dict[str, Value], key: str | None, needed: list[str], line: i
     for name in needed:
         if name not in data:
             clause = f"Line {line} has no field {shown(name)}, which the template names"
-            raise missing(clause, name, data, line)
+            raise missing(clause, [name], data, line)
     if key is not None and key not in data:
         clause = f"Line {line} has no field {shown(key)}, which holds the keys"
-        raise missing(clause, key, data, line)
+        raise missing(clause, [key], data, line)
 
 
 def _refuse_large_value(data: dict[str, Value], line: int) -> None:

@@ -28,7 +28,7 @@ def key_column(names: Iterable[str], asked: str | None, line: int) -> str | None
         return next((usual for usual in _USUAL if usual in names), None)
     if asked not in names:
         clause = f"There is no column {shown(asked)}, which was to hold the keys"
-        raise missing(clause, asked, names, line)
+        raise missing(clause, [asked], names, line)
     return asked
 
 

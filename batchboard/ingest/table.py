@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator
 
-from batchboard.ingest.error import BY_SEMICOLONS, IngestError, by_semicolons, missing, shown
+from batchboard.ingest.error import BY_SEMICOLONS, IngestError, by_semicolons, no_columns, shown
 from batchboard.ingest.lines import MAX_CELL_BYTES
 from batchboard.ingest.naming import Record, key_column, refuse_wide
 from batchboard.strict_json import Value
@@ -23,10 +23,8 @@ def records(
         raise IngestError("The file is empty.", hint="Give it a header and a row for each item.")
     names = _names(header, line, unit)
     key = key_column(names, key, line)
-    for name in sorted(needs):
-        if name not in names:
-            clause = f"There is no column {shown(name)}, which the template names"
-            raise missing(clause, name, names, line)
+    if lacking := sorted(set(needs).difference(names)):
+        raise no_columns(lacking, "the template", names, line)
     wanted = 1 + max(
         (place for place, name in enumerate(names) if name in needs or name == key), default=-1
     )

@@ -42,6 +42,26 @@ def test_a_start_that_was_refused_is_not_made_good_by_what_is_typed_later(
     expect(page.get_by_role("heading", name="Typed later")).to_be_visible()
 
 
+def test_a_field_stays_itself_when_what_stood_before_it_goes(sit: Callable[..., Person]) -> None:
+    page = sit("Operator").page
+    page.goto("/account/")
+    kept = page.evaluate("""() => {
+        const part = (html) => {
+            const part = document.createElement("div");
+            part.innerHTML = html;
+            return part;
+        };
+        const field = "<label>Name <input name=name></label>";
+        const shown = part(`<p id="gone">Mend this.</p> ${field}`);
+        const before = shown.querySelector("input");
+        before.value = "typed";
+        htmx.steady(shown, part(field));
+        const after = shown.querySelector("input");
+        return [after === before, after.value, shown.children.length];
+    }""")
+    assert kept == [True, "typed", 1]
+
+
 def test_a_choice_made_while_the_file_is_sent_stays(sit: Callable[..., Person]) -> None:
     someone = sit("Operator")
     page = someone.page

@@ -374,6 +374,15 @@ def test_what_cannot_be_used_is_refused_with_what_where_and_what_to_do(content, 
             1,
         ),
         (
+            "title,txt,n\n1,2,3\n",
+            "a.csv",
+            None,
+            {"body", "text", "titel", "title"},
+            'There are no columns "body", "text" and "titel", which the template names. What is '
+            'there: "title", "txt", "n". Did you mean "txt" and "title"?',
+            1,
+        ),
+        (
             "\n\ntitle;body\n1;2\n",
             "a.csv",
             None,
