@@ -6,7 +6,7 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import datetime, timedelta
 from typing import Any, TypeVar
 
@@ -55,12 +55,17 @@ def claim(waiting: QuerySet[M]) -> M | None:
 def keeping(piece: Model) -> Iterator[None]:
     """Renew the lease by the clock: a step in which nothing can be told, such as the opening of a
     workbook or a file of blank lines, may take longer than it holds, and then two workers would
-    take the piece from each other for ever."""
+    take the piece from each other for ever. Work that the database refused lets the lease go, so
+    that it is begun anew at once and not only when the lease runs out."""
     over = threading.Event()
     thread = threading.Thread(target=_keep, args=(piece, over), daemon=True)
     thread.start()
     try:
         yield
+    except DatabaseError:
+        with suppress(DatabaseError):
+            _mine(piece).update(lease_until=None)
+        raise
     finally:
         over.set()
         thread.join()

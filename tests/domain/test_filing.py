@@ -237,13 +237,17 @@ def test_a_form_that_breaks_its_storing_can_be_mended(monkeypatch):
     assert preparation.error["message"] == "Something unexpected happened."
 
 
-def test_a_database_that_is_away_fails_no_file(monkeypatch):
+def test_a_database_that_is_away_fails_no_file_and_delays_it_no_longer_than_it_is(monkeypatch):
     def away(*_, **__):
         raise OperationalError("away")
 
-    monkeypatch.setattr(filing, "read_rows", away)
     upload = uploaded()
-    with pytest.raises(OperationalError):
-        filing.work_through()
+    with monkeypatch.context() as while_away:
+        while_away.setattr(filing, "read_rows", away)
+        with pytest.raises(OperationalError):
+            filing.work_through()
     upload.refresh_from_db()
     assert upload.state == "reading"
+    assert filing.work_through() == 1
+    upload.refresh_from_db()
+    assert upload.state == "ready"
