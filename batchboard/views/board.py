@@ -6,13 +6,16 @@ from typing import Any
 
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
+from django.utils.safestring import SafeString
 from django.views.decorators.http import require_safe
 
 from batchboard import rows
 from batchboard.models import Batch, Limits, Preparation, TaskType, User, Worker
+from batchboard.roles import Right, rights_of
 from batchboard.views.board_filter import MOST_CARDS, STATES, BoardFilter
-from batchboard.views.cards import Card, calls_in_flight, cards, live_items
-from batchboard.views.columns import CARDS_SHOWN, COLUMNS, ENDED, Column, counts
+from batchboard.views.card_markup import card_markup
+from batchboard.views.cards import calls_in_flight, cards, live_items
+from batchboard.views.columns import CARDS_SHOWN, COLUMNS, ENDED, Column, counts, fetch_relations
 from batchboard.views.limits_bar import limits_bar
 from batchboard.views.sharing import shared
 from dispatch import pump
@@ -24,7 +27,7 @@ class FilledColumn:
 
     column: Column
     total: int
-    cards: list[Card]
+    cards: list[SafeString]
     shown: bool
     """Whether a narrow screen, which has room for one column, shows this one."""
 
@@ -47,7 +50,7 @@ class FilledColumn:
 @require_safe
 def board(request: HttpRequest) -> HttpResponse:
     shown, now = _shown(request), rows.now()
-    context = _columns(shown, now)
+    context = _columns(shown, rights_of(request.user), now)
     limits, workers = context["limits"], context["workers"]
     context |= _choices() | {"bar": limits_bar(limits, workers, now)}
     return render(request, "board/board.html", context)
@@ -64,7 +67,8 @@ def board_columns(request: HttpRequest) -> HttpResponse:
 
 
 def _board_columns(request: HttpRequest) -> HttpResponse:
-    return render(request, "board/_columns.html", _columns(_shown(request), rows.now()))
+    context = _columns(_shown(request), rights_of(request.user), rows.now())
+    return render(request, "board/_columns.html", context)
 
 
 _shared_columns = shared(_board_columns)
@@ -80,7 +84,7 @@ def _shown(request: HttpRequest) -> BoardFilter:
     return BoardFilter.of(request.GET.dict())
 
 
-def _columns(shown: BoardFilter, now: datetime) -> dict[str, Any]:
+def _columns(shown: BoardFilter, rights: frozenset[Right], now: datetime) -> dict[str, Any]:
     limits = Limits.objects.select_related("paused_by").first() or Limits.objects.current()
     workers: list[Worker] = pump.alive(now)
     among = shown.batches()
@@ -89,16 +93,16 @@ def _columns(shown: BoardFilter, now: datetime) -> dict[str, Any]:
     batches = _each_once(
         {column.name: column.batches(among, shown.most(column.name)) for column in columns}
     )
-    live = live_items(limits)
-    found = cards(
-        [batch for column in batches.values() for batch in column],
-        limits=limits,
-        live=live,
-        workers=len(workers),
-        now=now,
-    )
+    every = [batch for column in batches.values() for batch in column]
+    fetch_relations(every)
+    found = cards(every, limits=limits, live=live_items(limits), workers=len(workers), now=now)
     filled = [
-        _fill(column, number[column.name], [found[b.pk] for b in batches[column.name]], shown)
+        _fill(
+            column,
+            number[column.name],
+            [card_markup(found[batch.pk], column, rights) for batch in batches[column.name]],
+            shown,
+        )
         for column in columns
     ]
     return {
@@ -124,7 +128,7 @@ def _each_once(batches: dict[str, list[Batch]]) -> dict[str, list[Batch]]:
     return {name: [b for b in found if last[b.pk] == name] for name, found in batches.items()}
 
 
-def _fill(column: Column, number: int, found: list[Card], shown: BoardFilter) -> FilledColumn:
+def _fill(column: Column, number: int, found: list[SafeString], shown: BoardFilter) -> FilledColumn:
     more = shown.address(**{column.name: min(MOST_CARDS, len(found) + CARDS_SHOWN)})
     return FilledColumn(
         column,

@@ -1,11 +1,12 @@
 """The columns of the board: which batches stand where."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from django.db.models import Count, Q, QuerySet
+from django.db.models import Count, Prefetch, Q, QuerySet, prefetch_related_objects
 
-from batchboard.models import Batch
+from batchboard.models import Batch, TaskVersion, User
 from batchboard.models.batch import BatchQuerySet
 from batchboard.states import BatchState
 
@@ -36,7 +37,7 @@ class Column:
         return self.short or self.title
 
     def batches(self, among: BatchQuerySet, most: int = CARDS_SHOWN) -> list[Batch]:
-        return list(with_relations(among.filter(self.holds).order_by(*self.order))[:most])
+        return list(among.filter(self.holds).order_by(*self.order)[:most])
 
 
 COLUMNS = (
@@ -89,12 +90,25 @@ def column_of(state: str, started_at: datetime | None) -> str:
 
 
 def with_relations(batches: QuerySet[Batch]) -> QuerySet[Batch]:
-    """With all that a card names, and without what it does not: the long texts of the task type,
-    and of people all but their names."""
+    """One batch with all that its card names, and without what it does not: the long texts of the
+    task type, and of people all but their names."""
     people = ("owner", "paused_by")
     return batches.select_related("version__task_type", *people).defer(
         *(f"version__{name}" for name in UNSHOWN_OF_VERSIONS),
         *(f"{one}__{name}" for one in people for name in UNSHOWN_OF_PEOPLE),
+    )
+
+
+def fetch_relations(batches: Sequence[Batch]) -> None:
+    """The same for many, which share task types and people: each of these is read once, where
+    joined to every batch they would be most of what is read."""
+    versions = TaskVersion.objects.select_related("task_type").defer(*UNSHOWN_OF_VERSIONS)
+    people = User.objects.defer(*UNSHOWN_OF_PEOPLE)
+    prefetch_related_objects(
+        batches,
+        Prefetch("version", versions),
+        Prefetch("owner", people),
+        Prefetch("paused_by", people),
     )
 
 

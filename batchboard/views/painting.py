@@ -11,8 +11,9 @@ from django.template.loader import render_to_string
 from batchboard import rows
 from batchboard.models import Batch, Limits, Worker
 from batchboard.roles import Right
+from batchboard.views.card_markup import card_markup
 from batchboard.views.cards import Card, cards, live_items
-from batchboard.views.columns import COLUMNS, ENDED, column_of, with_relations
+from batchboard.views.columns import COLUMNS, ENDED, column_of, fetch_relations
 from batchboard.views.figures import figures_of
 from batchboard.views.limits_bar import limits_bar
 from dispatch import pump
@@ -81,16 +82,10 @@ class Painter:
 
 
 def _cards(changed: Set[str], limits: Limits, workers: int, now: datetime) -> list[Card]:
-    batches = with_relations(Batch.objects.with_pages().filter(public_id__in=changed))
-    return list(
-        cards(
-            list(batches),
-            limits=limits,
-            live=live_items(limits),
-            workers=workers,
-            now=now,
-        ).values()
-    )
+    batches = list(Batch.objects.with_pages().filter(public_id__in=changed))
+    fetch_relations(batches)
+    found = cards(batches, limits=limits, live=live_items(limits), workers=workers, now=now)
+    return list(found.values())
 
 
 def _bar(limits: Limits, workers: Sequence[Worker], now: datetime) -> str:
@@ -104,9 +99,7 @@ def _elements(found: Iterable[Card], limits: Limits, view: View) -> dict[str, st
         batch = card.batch
         if view.board and not batch.experimental:
             column = BY_NAME[column_of(batch.state, batch.started_at)]
-            elements[f"card-{batch.public_id}"] = render_to_string(
-                "board/_card.html", {"card": card, "column": column, "rights": view.rights}
-            )
+            elements[f"card-{batch.public_id}"] = card_markup(card, column, view.rights)
         if view.batch == batch.public_id:
             context = {"card": card, "batch": batch, "limits": limits} | figures_of(batch)
             elements["progress"] = render_to_string("batch/_progress.html", context)

@@ -61,6 +61,7 @@ def measure_all(batches: int, items: int) -> None:
     from django.test import Client
 
     from batchboard.models import Batch, User
+    from batchboard.views import card_markup
     from tests.bench.filling import fill
 
     settings.ALLOWED_HOSTS = ["*"]
@@ -73,12 +74,17 @@ def measure_all(batches: int, items: int) -> None:
     client.force_login(User.objects.create_superuser("admin", password="bench"))
     ended = Batch.objects.on_board().filter(state="released").latest("id").public_id
     importlib.import_module("batchboard.asgi")  # loads all pages, as the web server does
+
+    def forget() -> None:
+        cache.clear()
+        card_markup.forget()
+
     for name, address in addresses(long.public_id, ended):
         if os.environ.get("ONLY", "") in name:
             # A form leads to an address of its own: that is the page.
             led = client.get(address, follow=True).redirect_chain
             page = led[-1][0] if led else address
-            measure(client, connection.vendor, f"{name}, cold", page, cache.clear)
+            measure(client, connection.vendor, f"{name}, cold", page, forget)
             measure(client, connection.vendor, f"{name}, warm", page)
 
 
