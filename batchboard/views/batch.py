@@ -9,7 +9,7 @@ from django.shortcuts import get_object_or_404, render
 from django.views.decorators.http import require_safe
 
 from batchboard import rows
-from batchboard.models import Batch, Event, Limits, TaskVersion
+from batchboard.models import Batch, Event, Limits, TaskVersion, Worker
 from batchboard.models.changing import CHANGEABLE_BATCH
 from batchboard.roles import Right, may
 from batchboard.states import UNFINISHED_BATCH, ItemState
@@ -21,6 +21,7 @@ from batchboard.views.columns import COLUMNS, ENDED, column_of, with_relations
 from batchboard.views.failures import failures, said
 from batchboard.views.figures import figures_of
 from batchboard.views.item_page import item_page
+from batchboard.views.limits_bar import limits_bar
 from batchboard.views.sharing import shared
 from dispatch import pump
 
@@ -29,7 +30,9 @@ TITLES = {column.name: column.title for column in (*COLUMNS, ENDED)}
 
 @require_safe
 def batch(request: HttpRequest, public_id: str) -> HttpResponse:
-    return render(request, "batch/batch.html", _batch(request, public_id))
+    context = _batch(request, public_id)
+    context["bar"] = limits_bar(context["limits"], context["workers"], rows.now())
+    return render(request, "batch/batch.html", context)
 
 
 @require_safe
@@ -47,9 +50,9 @@ def _batch(request: HttpRequest, public_id: str) -> dict[str, Any]:
     found = get_object_or_404(batches, public_id=public_id)
     limits = Limits.objects.current()
     now = rows.now()
-    workers = len(pump.alive(now))
+    workers: list[Worker] = pump.alive(now)
     live = {found.pk: found.live_items}
-    card = cards([found], limits=limits, live=live, workers=workers, now=now)[found.pk]
+    card = cards([found], limits=limits, live=live, workers=len(workers), now=now)[found.pk]
     asked = Asked.of(request.GET)
     failed = failures(found)
     page = item_page(found, asked)
@@ -57,6 +60,7 @@ def _batch(request: HttpRequest, public_id: str) -> dict[str, Any]:
         "card": card,
         "batch": found,
         "limits": limits,
+        "workers": workers,
         "sent_at": _sent_at(found),
         "column": TITLES[column_of(found.state, found.started_at)],
         "may_operate": may(request.user, Right.OPERATE),

@@ -278,7 +278,7 @@ def test_queries_do_not_grow_with_the_items(
     page: Client, make_batch: MakeBatch, django_assert_max_num_queries: Any
 ) -> None:
     batch = make_batch("running", succeeded=30, dead=5, running=5, waiting=30, started_at=STARTED)
-    with django_assert_max_num_queries(21):
+    with django_assert_max_num_queries(19):
         page.get(f"/batches/{batch.public_id}/")
 
 
