@@ -78,7 +78,7 @@ class TestItems:
         for title, count in (
             ("All", 125), ("Succeeded", 60), ("Running", 3), ("Waiting", 60), ("Dead", 2)
         ):  # fmt: skip
-            assert re.search(rf'>{title} <span class="muted">{count}</span>', text)
+            assert re.search(rf'>{title} <span class="muted">{count}\s*</span>', text)
 
     def test_pages_lead_there_and_back_without_a_gap(self, page: Client, batch: Batch) -> None:
         query, seen, pages = "", [], []
