@@ -17,7 +17,7 @@ from batchboard.models import (
     TaskVersion,
     UploadState,
 )
-from batchboard.models.lifecycle import decision
+from batchboard.models.decision import decision
 from batchboard.roles import NEEDED, may
 from batchboard.states import MoveRefused
 

@@ -8,6 +8,7 @@ from django.utils import timezone
 
 from batchboard import sampling
 from batchboard.models.approving import Approving
+from batchboard.models.decision import decision
 from batchboard.models.event import Event
 from batchboard.models.item import Item
 from batchboard.models.reserving import Reserving
@@ -65,8 +66,6 @@ class Reviewing(Approving, Reserving):
 
     def draw_more(self: "Batch", count: int, by: Any = None) -> int:
         """Draw `count` further results (as many as are left); the first ones stay drawn."""
-        from batchboard.models.lifecycle import decision
-
         require(by, Right.REVIEW, f"draw more results of {self.name}")
         with decision():
             review = self.open_review
@@ -124,8 +123,6 @@ class Reviewing(Approving, Reserving):
         return list(self.items.succeeded().values_list("key", flat=True))
 
     def _set_verdict(self: "Batch", key: str, verdict: str, note: str, by: Any) -> None:
-        from batchboard.models.lifecycle import decision
-
         with decision():
             review = self.open_review
             drawn = review.sampled.filter(item__key=key).select_related("reserved_by").first()
