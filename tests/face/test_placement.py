@@ -10,13 +10,12 @@ from django.utils import timezone
 from batchboard.models import Batch
 from batchboard.roles import Right
 from batchboard.states import BATCH_MOVES, BatchState
-from batchboard.views.columns import COLUMNS, ENDED, column_of
+from batchboard.views.columns import BY_NAME, column_of
 from batchboard.views.placement import BY_ITSELF, CALLED, OPENED, placement, placements
 from tests.face.conftest import MakeBatch
 
 pytestmark = pytest.mark.django_db
 ALL = frozenset(Right)
-BY_NAME = {column.name: column for column in (*COLUMNS, ENDED)}
 SCRIPT = {"HX-Request": "true"}
 
 
