@@ -119,7 +119,7 @@ def prepare_experiment(preparation: Preparation) -> PreparedExperiment:
     if len(found.rows) < 2:
         found.problems["arms"] = Problem("Add an arm: there is nothing to hold the first against.")
     elif any(row.error for row in found.rows):
-        found.problems["arms"] = Problem("Mend the arms that are marked.")
+        found.problems["arms"] = Problem("Fix the arms that are marked.")
     return found
 
 

@@ -98,7 +98,7 @@ def _why_not(batch: Batch, column: str, here: str) -> str:
     if batch.state == BatchState.INGESTING:
         return "Its items are still coming in."
     return {
-        "draft": "It was started: it can be paused or cancelled, but is no draft again.",
+        "draft": "It was started: pause or cancel it; it cannot become a draft again.",
         "queued": "It has begun already.",
         "running": "Put it into Queued: it runs as soon as the limits allow.",
         "review": "It comes to review when every item has ended. Start it first.",

@@ -50,7 +50,7 @@ def test_a_possible_place_calls_a_verb_or_opens_the_page_that_decides(
         ("queued", "running", "by itself with its first call"),
         ("running", "review", "by itself, when every item has ended"),
         ("running", "released", "Approve it in review first."),
-        ("running", "draft", "no draft again"),
+        ("running", "draft", "cannot become a draft again"),
         ("review", "running", "Dead ones can be sent again"),
         ("released", "draft", "stays on record"),
         ("cancelled", "queued", "It was cancelled"),

@@ -92,17 +92,17 @@ def test_an_arm_is_a_mode_with_its_options(text, arm, label):
 @pytest.mark.parametrize(
     ("text", "says"),
     [
-        ("", "'' is no mode: there are single, cached"),
-        ("chached", "'chached' is no mode: did you mean cached?"),
-        ("cached:k=3", "'k=3' is no option of cached: it takes N=…."),
-        ("packed:S=3", "'S=3' is no option of packed: it takes N=… and k=…."),
-        ("packed:", "'' is no option of packed"),
-        ("packed:k", "'k' is no option of packed"),
-        ("packed:k=0", "'0' is no k for packed: give a whole number from 1 to 1,000."),
-        ("packed:k=²", "'²' is no k for packed"),
-        ("packed:k=-1", "'-1' is no k for packed"),
+        ("", "'' is not a mode: the modes are single, cached"),
+        ("chached", "'chached' is not a mode: did you mean cached?"),
+        ("cached:k=3", "'k=3' is not an option of cached: it takes N=…."),
+        ("packed:S=3", "'S=3' is not an option of packed: it takes N=… and k=…."),
+        ("packed:", "'' is not an option of packed"),
+        ("packed:k", "'k' is not an option of packed"),
+        ("packed:k=0", "k of packed is a whole number from 1 to 1,000, not '0'."),
+        ("packed:k=²", "k of packed is a whole number from 1 to 1,000, not '²'."),
+        ("packed:k=-1", "k of packed is a whole number from 1 to 1,000, not '-1'."),
         ("session:S=2,S=3", "S is given twice"),
-        ("single:N=99999", "'99999' is no N for single: give a whole number from 1 to 10,000."),
+        ("single:N=99999", "N of single is a whole number from 1 to 10,000, not '99999'."),
     ],
 )
 def test_what_is_no_arm_is_refused_with_what_would_be(text, says):
