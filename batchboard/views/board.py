@@ -15,7 +15,15 @@ from batchboard.roles import Right, rights_of
 from batchboard.views.board_filter import MOST_CARDS, STATES, BoardFilter
 from batchboard.views.card_markup import card_markup
 from batchboard.views.cards import calls_in_flight, cards, live_items
-from batchboard.views.columns import CARDS_SHOWN, COLUMNS, ENDED, Column, counts, fetch_relations
+from batchboard.views.columns import (
+    BY_NAME,
+    CARDS_SHOWN,
+    COLUMNS,
+    ENDED,
+    Column,
+    counts,
+    fetch_relations,
+)
 from batchboard.views.limits_bar import limits_bar
 from batchboard.views.sharing import shared
 from dispatch import pump
@@ -85,7 +93,7 @@ def _shown(request: HttpRequest) -> BoardFilter:
 
 
 def _columns(shown: BoardFilter, rights: frozenset[Right], now: datetime) -> dict[str, Any]:
-    limits = Limits.objects.select_related("paused_by").first() or Limits.objects.current()
+    limits = Limits.objects.shown()
     workers: list[Worker] = pump.alive(now)
     among = shown.batches()
     number = counts(among)
@@ -109,7 +117,7 @@ def _columns(shown: BoardFilter, rights: frozenset[Right], now: datetime) -> dic
         "filter": shown,
         "columns": filled,
         "preparations": [] if shown.narrows else list(Preparation.objects.shown_on_board()),
-        "total": sum(number[column.name] for column in (*COLUMNS, ENDED)),
+        "total": sum(number[name] for name in BY_NAME),
         "rejected": number["rejected"],
         "cancelled": number["ended"] - number["rejected"],
         "toggle": shown.address(

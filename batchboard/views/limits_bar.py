@@ -139,7 +139,7 @@ def limits_bar(limits: Limits, workers: Sequence[Worker], now: datetime) -> Limi
 def current_bar() -> LimitsBar:
     """The bar of a page that reads nothing of the limits for itself."""
     now = rows.now()
-    limits = Limits.objects.select_related("paused_by").first() or Limits.objects.current()
+    limits = Limits.objects.shown()
     return limits_bar(limits, pump.alive(now), now)
 
 
