@@ -220,6 +220,38 @@ def test_a_review_says_how_far_it_is(page: Client, make_batch: MakeBatch) -> Non
     assert "3 of 3 judged, 1 bad" in columns(page)["review"][1]
 
 
+def test_a_review_without_a_result_offers_no_approval(page: Client, make_batch: MakeBatch) -> None:
+    batch = make_batch("review", dead=5, finished_at=STARTED)
+    Review.objects.create(batch=batch, seed="s", population=0)
+    cards = columns(page)["review"][1]
+    assert "No result to review" in cards
+    assert ">Decide</a>" in cards
+    assert "Approve" not in cards
+
+
+@pytest.mark.parametrize(
+    ("states", "opened"),
+    [
+        (["running", "review"], "running"),
+        (["draft", "review", "released"], "review"),
+        (["draft", "queued"], "queued"),
+        (["draft", "released"], "draft"),
+        (["released"], "released"),
+    ],
+)
+def test_a_narrow_screen_opens_on_no_empty_column_while_another_has_cards(
+    page: Client, make_batch: MakeBatch, states: list[str], opened: str
+) -> None:
+    for state in states:
+        make_batch(state, waiting=1)
+    text = page.get("/").content.decode()
+    assert re.findall(r'id="tab-(\w+)"[^>]* aria-current', text) == [opened]
+    assert re.findall(r'is-shown" id="column-(\w+)"', text) == [opened]
+    assert f'name="column" value="{opened}"' in text
+    asked = page.get("/?column=queued").content.decode()
+    assert re.findall(r'id="tab-(\w+)"[^>]* aria-current', asked) == ["queued"]
+
+
 def test_an_empty_board_says_what_to_try(page: Client) -> None:
     text = page.get("/").content.decode()
     assert "manage.py batch run" in text
