@@ -96,16 +96,15 @@ def _columns(shown: BoardFilter, rights: frozenset[Right], now: datetime) -> dic
     columns = (*COLUMNS, ENDED) if shown.ended else COLUMNS
     preparations = [] if shown.narrows else list(Preparation.objects.shown_on_board())
     unasked = _first_with_cards(number, has_preparations=bool(preparations))
-    batches = _each_once(
-        {column.name: column.batches(among, shown.most(column.name)) for column in columns}
-    )
+    read = {column.name: column.batches(among, shown.most(column.name)) for column in columns}
+    batches = _each_once(read)
     every = [batch for column in batches.values() for batch in column]
     fetch_relations(every)
     found = cards(every, limits=limits, live=live_items(limits), workers=len(workers), now=now)
     filled = [
         _fill(
             column,
-            number[column.name],
+            number[column.name] - len(read[column.name]) + len(batches[column.name]),
             [card_markup(found[batch.pk], column, rights) for batch in batches[column.name]],
             shown,
             shown.column or unasked,

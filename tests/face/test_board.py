@@ -73,6 +73,24 @@ def test_a_batch_that_moves_while_the_columns_are_read_has_one_card(
     assert f'id="card-{batch.public_id}"' in columns(page)["running"][1]
 
 
+def test_a_column_counts_no_card_that_moved_on_while_it_was_read(
+    page: Client, make_batch: MakeBatch, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    make_batch("queued", waiting=3)
+    read = Column.batches
+
+    def then_it_starts(column: Column, *arguments: Any) -> list[Batch]:
+        found = read(column, *arguments)
+        if column.name == "queued":
+            Batch.objects.update(state="running", started_at=STARTED)
+        return found
+
+    monkeypatch.setattr(Column, "batches", then_it_starts)
+    count, cards = columns(page)["queued"]
+    assert count == 0
+    assert "1 more" not in cards
+
+
 @pytest.mark.parametrize("state", ["rejected", "cancelled"])
 def test_rejected_and_cancelled_are_folded_away(
     page: Client, make_batch: MakeBatch, state: str
@@ -203,6 +221,18 @@ def test_a_batch_without_a_worker_says_so(page: Client, make_batch: MakeBatch, w
     assert "nothing is sent until one runs" in text
 
 
+def test_the_time_left_holds_the_pause_that_it_begins_with(
+    page: Client, make_batch: MakeBatch, time_machine: Any
+) -> None:
+    now = timezone.now()
+    time_machine.move_to(now, tick=False)
+    make_batch(
+        "running", succeeded=30, waiting=10, started_at=now - timedelta(seconds=30),
+        waits_for="provider_pause", waits_until=now + timedelta(seconds=40),
+    )  # fmt: skip
+    assert "~50 s left" in columns(page)["running"][1]
+
+
 def test_who_paused_it_and_when(page: Client, make_batch: MakeBatch, person: User) -> None:
     batch = make_batch("running", waiting=3, started_at=STARTED)
     batch.pause(by=person)
@@ -270,7 +300,7 @@ class TestLimits:
         assert text.count('class="filled"') == 5
         assert text.count('class="free"') == 3
         assert text.count('class="cut"') == 2
-        assert "cap 10<span>, cut to 8 by a 429" in text
+        assert "cap&nbsp;10<span>, cut to 8 by a 429" in text
         assert "binds" in text
 
     def test_a_large_cap_is_a_meter(self, page: Client, make_batch: MakeBatch) -> None:
