@@ -126,7 +126,7 @@ def test_a_verdict_of_another_person_has_to_be_taken_back_first():
     ada, ben = person(roles=[Role.REVIEWER]), person("Ben", roles=[Role.REVIEWER])
     batch = in_review(5)
     batch.judge("k0", "fail", "wrong", by=ada)
-    with pytest.raises(MoveRefused, match="judged k0 already .*fail.* Take that verdict back"):
+    with pytest.raises(MoveRefused, match=r"judged k0 already .*fail.* Take that verdict back"):
         batch.judge("k0", "pass", by=ben)
     sampled = SampledItem.objects.get(item__key="k0")
     assert (sampled.verdict, sampled.note, sampled.judged_by) == ("fail", "wrong", ada)
