@@ -66,6 +66,7 @@ def _batch(request: HttpRequest, public_id: str) -> dict[str, Any]:
         "may_export": may(request.user, Right.EXPORT),
         "changeable": found.state in CHANGEABLE_BATCH,
         "failures": failed,
+        "all_succeeded": found.succeeded == found.total,
         "failed_attempts": sum(failure.attempts for failure in failed),
         "activity": activity(found),
         "page": page,

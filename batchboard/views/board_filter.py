@@ -30,14 +30,15 @@ STATES = {
 @dataclass(frozen=True)
 class BoardFilter:
     """Task type and owner by primary key, a state of `STATES`, a part of the name; `column` is the
-    one that a narrow screen shows, `cards` how many each column shows beyond the first fifty."""
+    one that a narrow screen was asked to show, `cards` how many each column shows beyond the first
+    fifty."""
 
     type: int | None = None
     owner: int | None = None
     state: str = ""
     q: str = ""
     ended: bool = False
-    column: str = "running"
+    column: str = ""
     cards: Mapping[str, int] = field(default_factory=dict)
 
     @classmethod
@@ -51,7 +52,7 @@ class BoardFilter:
             state=state if state in STATES else "",
             q=query.get("q", "").strip()[:LONGEST_TEXT].replace("\0", ""),
             ended=ended,
-            column=column if column in BY_NAME and (ended or column != "ended") else "running",
+            column=column if column in BY_NAME and (ended or column != "ended") else "",
             cards={
                 name: min(MOST_CARDS, number)
                 for name, number in cards.items()
@@ -98,7 +99,7 @@ class BoardFilter:
             "state": self.state,
             "q": self.q,
             "ended": "1" if self.ended else "",
-            "column": "" if self.column == "running" else self.column,
+            "column": self.column,
             **self.cards,
         } | changes
         return "?" + urlencode({name: value for name, value in asked.items() if value})
