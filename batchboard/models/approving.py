@@ -33,7 +33,10 @@ class Approving:
                 raise MoveRefused("Who started a batch may not approve it: ask another reviewer.")
             self._check_approval(review, by, override.strip())
             self._decide(review, ReviewState.APPROVED, by, override.strip())
-            self._move("approve", by, decided_at=timezone.now())
+            told: dict[str, Any] = {}
+            if review.bad > self.allowed_bad:
+                told = {"bad": review.bad, "drawn": review.judged, "reason": override.strip()}
+            self._move("approve", by, told, decided_at=timezone.now())
             self._move("release", by)
 
     def reject(
@@ -54,7 +57,8 @@ class Approving:
         try:
             with decision():
                 self._decide(self.open_review, ReviewState.REJECTED, by, reason.strip())
-                self._move("reject", by, decided_at=timezone.now())
+                told = {"reason": reason.strip()} | ({"rerun": rerun} if rerun else {})
+                self._move("reject", by, told, decided_at=timezone.now())
                 if again is not None:
                     again.arrive(by)
                     again._start(by)

@@ -54,7 +54,9 @@ class Reviewing(Approving, Reserving):
         return SampledItem.objects.select_related(*related).get(review__batch=self, pk=pk)
 
     def judge(self: "Batch", key: str, verdict: str, note: str = "", by: Any = None) -> None:
-        """Give a verdict on a drawn result, until the decision; a fail needs a note."""
+        """Give a verdict on a drawn result, until the decision; a fail needs a note. Over the
+        verdict of another person only once that is taken back: who judges from a page that is
+        behind would undo it unseen."""
         require(by, Right.REVIEW, f"judge results of {self.name}")
         if verdict == Verdict.FAIL and not note.strip():
             raise MoveRefused("A fail needs a note that says what is wrong.")
@@ -126,9 +128,18 @@ class Reviewing(Approving, Reserving):
     def _set_verdict(self: "Batch", key: str, verdict: str, note: str, by: Any) -> None:
         with decision():
             review = self.open_review
-            drawn = review.sampled.filter(item__key=key).select_related("reserved_by").first()
+            drawn = (
+                review.sampled.filter(item__key=key)
+                .select_related("reserved_by", "judged_by")
+                .first()
+            )
             if drawn is None:
                 raise MoveRefused(f"{key} is not in the sample of {self.name}.")
+            if verdict and by and drawn.judged_by not in {None, by}:
+                raise MoveRefused(
+                    f"{drawn.judged_by} judged {key} already ({drawn.verdict}): nothing was"
+                    " changed. Take that verdict back to judge it anew."
+                )
             free = SampledItem.objects.filter(pk=drawn.pk).free_for(by)
             if not free.update(
                 verdict=verdict,

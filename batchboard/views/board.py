@@ -10,7 +10,7 @@ from django.utils.safestring import SafeString
 from django.views.decorators.http import require_safe
 
 from batchboard import rows
-from batchboard.models import Batch, Limits, Preparation, TaskType, User, Worker
+from batchboard.models import Batch, Limits, Preparation, TaskType, User
 from batchboard.roles import Right, rights_of
 from batchboard.views.board_filter import MOST_CARDS, STATES, BoardFilter
 from batchboard.views.card_markup import card_markup
@@ -26,7 +26,7 @@ from batchboard.views.columns import (
 )
 from batchboard.views.limits_bar import limits_bar
 from batchboard.views.sharing import shared
-from dispatch import pump
+from batchboard.views.workers import workers_lately
 
 MOST_LIKELY_WANTED = ("running", "review", "queued", "draft", "released")
 """Where a narrow screen looks for cards, if nobody asked for a column."""
@@ -97,7 +97,7 @@ def _shown(request: HttpRequest) -> BoardFilter:
 
 def _columns(shown: BoardFilter, rights: frozenset[Right], now: datetime) -> dict[str, Any]:
     limits = Limits.objects.shown()
-    workers: list[Worker] = pump.alive(now)
+    workers = workers_lately(now)
     among = shown.batches()
     number = counts(among)
     columns = (*COLUMNS, ENDED) if shown.ended else COLUMNS
@@ -107,7 +107,9 @@ def _columns(shown: BoardFilter, rights: frozenset[Right], now: datetime) -> dic
     batches = _each_once(read)
     every = [batch for column in batches.values() for batch in column]
     fetch_relations(every)
-    found = cards(every, limits=limits, live=live_items(limits), workers=len(workers), now=now)
+    found = cards(
+        every, limits=limits, live=live_items(limits), workers=len(workers.alive), now=now
+    )
     filled = [
         _fill(
             column,

@@ -70,8 +70,9 @@ class Line:
         return sum(batch.total for batch in self.experiment.batches)
 
     @property
-    def ended(self) -> int:
-        return sum(batch.ended for batch in self.experiment.batches)
+    def done(self) -> int:
+        """Of all arms; what was cancelled is not among them."""
+        return sum(batch.succeeded + batch.dead for batch in self.experiment.batches)
 
     @property
     def starts(self) -> bool:
