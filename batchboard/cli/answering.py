@@ -6,7 +6,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandParser
 
-from batchboard.cli.refusals import refusals
+from batchboard.cli.refusals import refusals, refuse_bad_settings
 
 Options = dict[str, Any]
 Action = Callable[[Options], int | None]
@@ -22,6 +22,7 @@ class AnsweringCommand(BaseCommand):
         raise NotImplementedError
 
     def handle(self, *args: Any, **options: Any) -> None:
+        refuse_bad_settings()
         with refusals():
             status = self.perform(options)
         if status:
