@@ -1,12 +1,14 @@
 """What the commands of `manage.py` have in common: refusals in words, exit statuses, verbs."""
 
 import argparse
+import os
+import sys
 from collections.abc import Callable
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandParser
 
-from batchboard.cli.refusals import refusals, refuse_bad_settings
+from batchboard.cli.refusals import UNREAD, refusals, refuse_bad_settings
 
 Options = dict[str, Any]
 Action = Callable[[Options], int | None]
@@ -23,8 +25,14 @@ class AnsweringCommand(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         refuse_bad_settings()
-        with refusals():
-            status = self.perform(options)
+        try:
+            with refusals():
+                status = self.perform(options)
+            sys.stdout.flush()
+        except BrokenPipeError:
+            # Whoever reads has seen enough, as `head` has; what is left is written to nobody.
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            status = UNREAD
         if status:
             raise SystemExit(status)
 

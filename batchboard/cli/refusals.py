@@ -21,6 +21,8 @@ BAD_INPUT = 2
 REFUSED = 3
 DEAD_ITEMS = 4
 BLOCKED = 5
+INTERRUPTED = 130
+UNREAD = 141
 
 
 def bad_input(message: str) -> CommandError:
