@@ -88,7 +88,6 @@ MIDDLEWARE = [
     "batchboard.middleware.SignInRequiredMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
-    "django_htmx.middleware.HtmxMiddleware",
     "batchboard.middleware.RefusalMiddleware",
 ]
 TEMPLATES = [

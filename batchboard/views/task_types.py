@@ -19,6 +19,7 @@ from batchboard.task_toml import NotWritable, dump
 from batchboard.views.differing import Change, changes
 from batchboard.views.failures import routing
 from batchboard.views.trying import trials_of
+from batchboard.whole_numbers import whole_number
 
 TRIALS_SHOWN = 5
 
@@ -140,5 +141,4 @@ def _changes(older: TaskVersion, newer: TaskVersion) -> list[Change]:
 
 
 def _number(request: HttpRequest, name: str) -> int:
-    text = request.GET.get(name, "")
-    return int(text) if text.isdecimal() and len(text) < 9 else 0
+    return whole_number(request.GET.get(name, "")) or 0
