@@ -85,15 +85,15 @@ def test_ctrl_c_ends_the_watching_and_not_the_batch(monkeypatch):
         raise KeyboardInterrupt
 
     monkeypatch.setattr(commands, "watch", interrupted)
-    monkeypatch.setattr(commands.messages, "file", io.StringIO())
-    with pytest.raises(SystemExit) as ended:
+    told = io.StringIO()
+    with redirect_stderr(told), pytest.raises(SystemExit) as ended:
         call_command(
             "batch", "run", str(FOLDER / "tickets.csv"), "--task-type",
             str(FOLDER / "ticket-triage.toml"), "--wait",
         )  # fmt: skip
     batch = Batch.objects.get()
     assert (ended.value.code, batch.state) == (130, "queued")
-    assert f"{batch.public_id} goes on" in commands.messages.file.getvalue()
+    assert f"{batch.public_id} goes on" in told.getvalue()
 
 
 def test_the_ledger_is_the_same_for_people_and_for_machines():
