@@ -1,11 +1,15 @@
 """Task types: list, versions, differences, editing by several people, files, and trials."""
 
+from html import unescape
+
 import pytest
 from django.contrib.auth.models import Group
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 
 from batchboard.models import Batch, TaskType, TaskVersion, User
+from batchboard.views.failures import said
+from dispatch.outcome import ROUTES, Outcome
 from tests.face.conftest import MakeBatch
 
 pytestmark = pytest.mark.django_db
@@ -208,3 +212,13 @@ def test_the_editor_says_it_while_the_contract_is_typed(page: Client) -> None:
     assert note in said.content.decode()
     broken = page.post("/task-types/new/", FIELDS | {"d-contract": "{"}, headers=heard)
     assert "contract-advice" not in broken.content.decode()
+
+
+def test_its_page_says_of_every_outcome_where_it_sends_an_item(
+    page: Client, version: TaskVersion
+) -> None:
+    content = page.get(f"/task-types/{version.task_type_id}/").content.decode()
+    table = unescape(content.partition('id="routing"')[2].partition("</section>")[0]).lower()
+    for outcome in set(Outcome) - {Outcome.OK}:
+        assert said(outcome) in table
+        assert ROUTES[outcome].says.lower() in table
