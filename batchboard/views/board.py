@@ -20,7 +20,6 @@ from batchboard.views.limits_bar import limits_bar
 from batchboard.views.sharing import shared
 from dispatch import pump
 
-
 MOST_LIKELY_WANTED = ("running", "review", "queued", "draft", "released")
 """Where a narrow screen looks for cards, if nobody asked for a column."""
 
