@@ -222,8 +222,8 @@ def _whole(found: Prepared, name: str, most: int = 1_000_000) -> int | None:
     text = found.fields.get(name, "").replace(",", "").strip()
     if not text:
         return None
-    number = int(text) if text.isdecimal() and len(text) < 10 else 0
-    if 1 <= number <= most:
+    number = whole_number(text)
+    if number and number <= most:
         return number
     found.problems[name] = Problem(f"Give a whole number from 1 to {most:,}, or leave it empty.")
     return None

@@ -6,13 +6,15 @@ from typing import TYPE_CHECKING, Any
 
 from django.utils import timezone
 
-from batchboard import sampling
+from batchboard.drawing import draw
 from batchboard.models.approving import Approving
+from batchboard.models.decision import decision
 from batchboard.models.event import Event
 from batchboard.models.item import Item
 from batchboard.models.reserving import Reserving
 from batchboard.models.review import Review, ReviewState, SampledItem, Verdict
 from batchboard.roles import Right, require
+from batchboard.sampling import default_size
 from batchboard.states import BatchState, MoveRefused
 
 if TYPE_CHECKING:
@@ -52,7 +54,9 @@ class Reviewing(Approving, Reserving):
         return SampledItem.objects.select_related(*related).get(review__batch=self, pk=pk)
 
     def judge(self: "Batch", key: str, verdict: str, note: str = "", by: Any = None) -> None:
-        """Give a verdict on a drawn result, until the decision; a fail needs a note."""
+        """Give a verdict on a drawn result, until the decision; a fail needs a note. Over the
+        verdict of another person only once that is taken back: who judges from a page that is
+        behind would undo it unseen."""
         require(by, Right.REVIEW, f"judge results of {self.name}")
         if verdict == Verdict.FAIL and not note.strip():
             raise MoveRefused("A fail needs a note that says what is wrong.")
@@ -65,8 +69,6 @@ class Reviewing(Approving, Reserving):
 
     def draw_more(self: "Batch", count: int, by: Any = None) -> int:
         """Draw `count` further results (as many as are left); the first ones stay drawn."""
-        from batchboard.models.lifecycle import decision
-
         require(by, Right.REVIEW, f"draw more results of {self.name}")
         with decision():
             review = self.open_review
@@ -102,12 +104,12 @@ class Reviewing(Approving, Reserving):
 
     def _open_review(self: "Batch", keys: list[str]) -> None:
         review = self.reviews.create(seed=self.seed, population=len(keys))
-        size = max(SMALLEST_SAMPLE, self.sample_size or sampling.default_size(len(keys)))
+        size = max(SMALLEST_SAMPLE, self.sample_size or default_size(len(keys)))
         self._draw(review, keys, size)
 
     def _draw(self: "Batch", review: Review, keys: list[str], size: int) -> int:
         drawn = set(review.sampled.values_list("item__key", flat=True))
-        chosen = [key for key in sampling.draw(review.seed, keys, size) if key not in drawn]
+        chosen = [key for key in draw(review.seed, keys, size) if key not in drawn]
         ids = dict(self.items.filter(key__in=chosen).values_list("key", "id"))
         SampledItem.objects.bulk_create(
             SampledItem(review=review, item_id=ids[key], place=len(drawn) + n)
@@ -124,13 +126,20 @@ class Reviewing(Approving, Reserving):
         return list(self.items.succeeded().values_list("key", flat=True))
 
     def _set_verdict(self: "Batch", key: str, verdict: str, note: str, by: Any) -> None:
-        from batchboard.models.lifecycle import decision
-
         with decision():
             review = self.open_review
-            drawn = review.sampled.filter(item__key=key).select_related("reserved_by").first()
+            drawn = (
+                review.sampled.filter(item__key=key)
+                .select_related("reserved_by", "judged_by")
+                .first()
+            )
             if drawn is None:
                 raise MoveRefused(f"{key} is not in the sample of {self.name}.")
+            if verdict and by and drawn.judged_by not in {None, by}:
+                raise MoveRefused(
+                    f"{drawn.judged_by} judged {key} already ({drawn.verdict}): nothing was"
+                    " changed. Take that verdict back to judge it anew."
+                )
             free = SampledItem.objects.filter(pk=drawn.pk).free_for(by)
             if not free.update(
                 verdict=verdict,

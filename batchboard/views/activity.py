@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal
 from functools import partial
+from itertools import groupby
 from typing import Any
 
 from django.db.models import QuerySet
@@ -18,9 +19,12 @@ from batchboard.views import outages
 from batchboard.views.reasons import BLOCKED
 
 ENTRIES_SHOWN = 30
+EVENTS_READ = 300
+"""So many, because the verdicts that a person gives one after the other make one entry."""
 
 SETTINGS = {"budget": "the budget", "concurrency": "N", "priority": "priority",
             "deadline": "the deadline"}  # fmt: skip
+VERDICT = "review.judged"
 Said = Callable[[Mapping[str, Any]], str]
 
 
@@ -93,6 +97,19 @@ def _judged(detail: Mapping[str, Any]) -> str:
     return f"judged {detail.get('key', '')}: {detail.get('verdict', '')}"
 
 
+def _approved(detail: Mapping[str, Any]) -> str:
+    if "reason" not in detail:
+        return "approved the results"
+    bad = f"{detail.get('bad', 0):,} bad of {detail.get('drawn', 0):,}"
+    return f"approved the results against the sample ({bad}): {detail['reason']}"
+
+
+def _rejected(detail: Mapping[str, Any]) -> str:
+    again = {"bad": ", the bad ones to go again", "all": ", all to go again"}
+    words = f"rejected the results{again.get(detail.get('rerun', ''), '')}"
+    return f"{words}: {detail['reason']}" if "reason" in detail else words
+
+
 WORDS: Mapping[str, tuple[Said, str, str]] = {
     "batch.arrive": (_created, "plus", ""),
     "batch.start": (lambda _: "started it", "play", "run"),
@@ -102,9 +119,9 @@ WORDS: Mapping[str, tuple[Said, str, str]] = {
     "batch.requeue": (lambda _: "resumed it", "play", "run"),
     "batch.finish": (lambda _: "every item ended: it waits for review", "eye", "person"),
     "batch.reopen": (lambda _: "opened it again", "again", "run"),
-    "batch.approve": (lambda _: "approved the results", "check", "ok"),
+    "batch.approve": (_approved, "check", "ok"),
     "batch.release": (lambda _: "released the results", "check", "ok"),
-    "batch.reject": (lambda _: "rejected the results", "cross", "dead"),
+    "batch.reject": (_rejected, "cross", "dead"),
     "batch.cancel": (lambda _: "cancelled it", "cross", "dead"),
     "batch.blocked": (lambda d: f"blocked: {_blocked(d.get('reason', ''))}", "alert", "person"),
     "batch.unblocked": (lambda d: f"went on after: {_blocked(d.get('was', ''))}", "play", "run"),
@@ -115,7 +132,7 @@ WORDS: Mapping[str, tuple[Said, str, str]] = {
     "limits.outage": (partial(outages.words, "limits.outage"), "alert", "hold"),
     "limits.answered": (partial(outages.words, "limits.answered"), "play", "run"),
     "items.sent_again": (_sent_again, "again", "run"),
-    "review.judged": (_judged, "eye", "person"),
+    VERDICT: (_judged, "eye", "person"),
     "review.took_back": (
         lambda d: f"took back the verdict on {d.get('key', '')}", "eye", "person"
     ),
@@ -127,7 +144,7 @@ def activity(batch: Batch) -> list[Entry]:
     """Events, comments, and cuts of the cap that came from the batch's model: the newest
     ones, in the order in which they happened."""
     comments = batch.comments.select_related("author").order_by("-id")[:ENTRIES_SHOWN]
-    entries = [_entry(event) for event in events_of(batch, ENTRIES_SHOWN)]
+    entries = [_entry(run) for run in _runs(events_of(batch, EVENTS_READ))]
     entries += [
         Entry(f"comment-{one.pk}", one.at, one.author, one.text, is_comment=True)
         for one in comments
@@ -157,12 +174,27 @@ def cuts_of(batch: Batch) -> QuerySet[Event]:
     return cuts.select_related("actor").order_by("-id")
 
 
-def _entry(event: Event) -> Entry:
-    said, icon, tone = WORDS.get(event.verb, (lambda _: event.verb, "dot", ""))
-    words = said(event.detail)
-    if event.actor is None:
+def _runs(events: list[Event]) -> list[list[Event]]:
+    """Events one by one, the newest first; verdicts that one person gave one after the other
+    stand together, so that a review does not push everything else out."""
+    runs = groupby(events, lambda one: (VERDICT, one.actor_id) if one.verb == VERDICT else one.pk)
+    return [list(run) for _, run in runs]
+
+
+def _entry(run: list[Event]) -> Entry:
+    newest, oldest = run[0], run[-1]
+    said, icon, tone = WORDS.get(newest.verb, (lambda _: newest.verb, "dot", ""))
+    words = said(newest.detail) if len(run) == 1 else _judged_many(run)
+    if newest.actor is None:
         words = _without_actor(words)
-    return Entry(f"event-{event.pk}", event.at, event.actor, words, icon, tone)
+    return Entry(f"event-{oldest.pk}", newest.at, newest.actor, words, icon, tone)
+
+
+def _judged_many(run: list[Event]) -> str:
+    verdicts = {one.detail.get("key"): one.detail.get("verdict") for one in reversed(run)}
+    fails = sum(verdict == "fail" for verdict in verdicts.values())
+    results = _plural(len(verdicts), "result", "results")
+    return f"judged {results}: {len(verdicts) - fails:,} pass, {fails:,} fail"
 
 
 def _without_actor(words: str) -> str:

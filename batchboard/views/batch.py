@@ -9,7 +9,7 @@ from django.shortcuts import get_object_or_404, render
 from django.views.decorators.http import require_safe
 
 from batchboard import rows
-from batchboard.models import Batch, Event, Limits, TaskVersion, Worker
+from batchboard.models import Batch, Event, Limits, TaskVersion
 from batchboard.models.changing import CHANGEABLE_BATCH
 from batchboard.roles import Right, may
 from batchboard.states import UNFINISHED_BATCH, ItemState
@@ -17,15 +17,13 @@ from batchboard.views.activity import activity
 from batchboard.views.asked import Asked
 from batchboard.views.bulk import bulk
 from batchboard.views.cards import Card, cards
-from batchboard.views.columns import COLUMNS, ENDED, column_of, with_relations
+from batchboard.views.columns import BY_NAME, column_of, with_relations
 from batchboard.views.failures import failures, said
 from batchboard.views.figures import figures_of
 from batchboard.views.item_page import item_page
 from batchboard.views.limits_bar import limits_bar
 from batchboard.views.sharing import shared
-from dispatch import pump
-
-TITLES = {column.name: column.title for column in (*COLUMNS, ENDED)}
+from batchboard.views.workers import workers_lately
 
 
 @require_safe
@@ -50,9 +48,9 @@ def _batch(request: HttpRequest, public_id: str) -> dict[str, Any]:
     found = get_object_or_404(batches, public_id=public_id)
     limits = Limits.objects.current()
     now = rows.now()
-    workers: list[Worker] = pump.alive(now)
+    workers = workers_lately(now)
     live = {found.pk: found.live_items}
-    card = cards([found], limits=limits, live=live, workers=len(workers), now=now)[found.pk]
+    card = cards([found], limits=limits, live=live, workers=len(workers.alive), now=now)[found.pk]
     asked = Asked.of(request.GET)
     failed = failures(found)
     page = item_page(found, asked)
@@ -62,7 +60,7 @@ def _batch(request: HttpRequest, public_id: str) -> dict[str, Any]:
         "limits": limits,
         "workers": workers,
         "sent_at": _sent_at(found),
-        "column": TITLES[column_of(found.state, found.started_at)],
+        "column": BY_NAME[column_of(found.state, found.started_at)].title,
         "may_operate": may(request.user, Right.OPERATE),
         "may_comment": may(request.user, Right.COMMENT),
         "may_export": may(request.user, Right.EXPORT),

@@ -10,15 +10,23 @@ from django.utils.safestring import SafeString
 from django.views.decorators.http import require_safe
 
 from batchboard import rows
-from batchboard.models import Batch, Limits, Preparation, TaskType, User, Worker
+from batchboard.models import Batch, Limits, Preparation, TaskType, User
 from batchboard.roles import Right, rights_of
 from batchboard.views.board_filter import MOST_CARDS, STATES, BoardFilter
 from batchboard.views.card_markup import card_markup
 from batchboard.views.cards import calls_in_flight, cards, live_items
-from batchboard.views.columns import CARDS_SHOWN, COLUMNS, ENDED, Column, counts, fetch_relations
+from batchboard.views.columns import (
+    BY_NAME,
+    CARDS_SHOWN,
+    COLUMNS,
+    ENDED,
+    Column,
+    counts,
+    fetch_relations,
+)
 from batchboard.views.limits_bar import limits_bar
 from batchboard.views.sharing import shared
-from dispatch import pump
+from batchboard.views.workers import workers_lately
 
 MOST_LIKELY_WANTED = ("running", "review", "queued", "draft", "released")
 """Where a narrow screen looks for cards, if nobody asked for a column."""
@@ -88,8 +96,8 @@ def _shown(request: HttpRequest) -> BoardFilter:
 
 
 def _columns(shown: BoardFilter, rights: frozenset[Right], now: datetime) -> dict[str, Any]:
-    limits = Limits.objects.select_related("paused_by").first() or Limits.objects.current()
-    workers: list[Worker] = pump.alive(now)
+    limits = Limits.objects.shown()
+    workers = workers_lately(now)
     among = shown.batches()
     number = counts(among)
     columns = (*COLUMNS, ENDED) if shown.ended else COLUMNS
@@ -99,7 +107,9 @@ def _columns(shown: BoardFilter, rights: frozenset[Right], now: datetime) -> dic
     batches = _each_once(read)
     every = [batch for column in batches.values() for batch in column]
     fetch_relations(every)
-    found = cards(every, limits=limits, live=live_items(limits), workers=len(workers), now=now)
+    found = cards(
+        every, limits=limits, live=live_items(limits), workers=len(workers.alive), now=now
+    )
     filled = [
         _fill(
             column,
@@ -115,7 +125,7 @@ def _columns(shown: BoardFilter, rights: frozenset[Right], now: datetime) -> dic
         "columns": filled,
         "unasked": unasked,
         "preparations": preparations,
-        "total": sum(number[column.name] for column in (*COLUMNS, ENDED)),
+        "total": sum(number[name] for name in BY_NAME),
         "rejected": number["rejected"],
         "cancelled": number["ended"] - number["rejected"],
         "toggle": shown.address(

@@ -27,7 +27,7 @@ from batchboard.views.cards import Card, cards, live_items
 from batchboard.views.cost_choices import Chosen
 from batchboard.views.costs import found_of
 from batchboard.views.refusing import operators_only
-from batchboard.views.review_acting import is_swap
+from batchboard.views.requests import is_fragment
 from dispatch import pump
 
 SHOWN = 100
@@ -70,8 +70,9 @@ class Line:
         return sum(batch.total for batch in self.experiment.batches)
 
     @property
-    def ended(self) -> int:
-        return sum(batch.ended for batch in self.experiment.batches)
+    def done(self) -> int:
+        """Of all arms; what was cancelled is not among them."""
+        return sum(batch.succeeded + batch.dead for batch in self.experiment.batches)
 
     @property
     def starts(self) -> bool:
@@ -106,7 +107,7 @@ def experiments(request: HttpRequest) -> HttpResponse:
 def experiment(request: HttpRequest, public_id: str) -> HttpResponse:
     """The page; htmx gets the part that changes."""
     found = _find(public_id)
-    name = "experiments/_live.html" if is_swap(request) else "experiments/experiment.html"
+    name = "experiments/_live.html" if is_fragment(request) else "experiments/experiment.html"
     return render(request, name, _context(found))
 
 
@@ -160,7 +161,7 @@ def _act(request: HttpRequest, public_id: str, verb: str) -> HttpResponse:
     try:
         getattr(found, verb)(by=request.user)
     except MoveRefused as refusal:
-        if "HX-Request" in request.headers:
+        if is_fragment(request):
             return HttpResponse(
                 str(refusal), status=HTTPStatus.CONFLICT, content_type="text/plain; charset=utf-8"
             )

@@ -19,6 +19,7 @@ from batchboard.views.asked import Asked
 from batchboard.views.excerpt import Excerpt, as_text, excerpt
 from batchboard.views.failures import said
 from batchboard.views.item_search import found
+from batchboard.views.requests import is_fragment
 from batchboard.views.tries import tries
 
 
@@ -66,7 +67,7 @@ def item(request: HttpRequest, public_id: str, key: str) -> HttpResponse:
         "previous": _neighbour(batch, asked, shown, "before"),
         "next": _neighbour(batch, asked, shown, "after"),
     }  # fmt: skip
-    fragment = "HX-Request" in request.headers
+    fragment = is_fragment(request)
     return render(request, "batch/_item.html" if fragment else "batch/item.html", context)
 
 

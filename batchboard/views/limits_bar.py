@@ -9,11 +9,11 @@ from decimal import Decimal
 from django.db.models import Sum
 
 from batchboard import rows
-from batchboard.models import Attempt, Limits, ModelLimit, Submission, Worker
+from batchboard.models import Attempt, Limits, ModelLimit, Submission
 from batchboard.models.limit_settings import RATES
 from batchboard.views import outages
 from batchboard.views.limits_use import used_last_minute
-from dispatch import pump
+from batchboard.views.workers import Workers, workers_lately
 
 MOST_SLOTS = 40
 LABELS = {
@@ -71,6 +71,8 @@ class LimitsBar:
     ceiling: Decimal | None
     reserved: Decimal
     workers: int
+    workers_known: int
+    """Those that live, and those that were lost lately and did not come back."""
     heard_at: datetime | None
     outages: Sequence[Outage] = ()
 
@@ -108,7 +110,7 @@ class LimitsBar:
         return "this month" if self.limits.configured("budget_period") == "month" else "in all"
 
 
-def limits_bar(limits: Limits, workers: Sequence[Worker], now: datetime) -> LimitsBar:
+def limits_bar(limits: Limits, workers: Workers, now: datetime) -> LimitsBar:
     """Eight queries, each over few rows however long the ledger is."""
     held = (
         Attempt.objects.live()
@@ -126,8 +128,9 @@ def limits_bar(limits: Limits, workers: Sequence[Worker], now: datetime) -> Limi
         spent=limits.spent(now),
         ceiling=limits.configured("budget"),
         reserved=(held["reserved"] or Decimal(0)) + (submitted["reserved"] or Decimal(0)),
-        workers=len(workers),
-        heard_at=max((worker.consumed_at for worker in workers), default=None),
+        workers=len(workers.alive),
+        workers_known=workers.known,
+        heard_at=max((worker.consumed_at for worker in workers.alive), default=None),
         outages=[
             Outage(one.model, outages.why(one.unanswered_as), one.unanswered_since)
             for one in models
@@ -139,8 +142,8 @@ def limits_bar(limits: Limits, workers: Sequence[Worker], now: datetime) -> Limi
 def current_bar() -> LimitsBar:
     """The bar of a page that reads nothing of the limits for itself."""
     now = rows.now()
-    limits = Limits.objects.select_related("paused_by").first() or Limits.objects.current()
-    return limits_bar(limits, pump.alive(now), now)
+    limits = Limits.objects.shown()
+    return limits_bar(limits, workers_lately(now), now)
 
 
 def _busiest(limits: Limits, models: Sequence[ModelLimit], now: datetime) -> tuple[str, list[Rate]]:

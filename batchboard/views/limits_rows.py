@@ -13,9 +13,9 @@ from batchboard.states import OPEN_BATCH
 from batchboard.views import outages
 from batchboard.views.limits_history import NAMES, limited_today
 from batchboard.views.limits_use import used_last_minute
+from batchboard.views.workers import GONE_SHOWN
 
 BINDS_FROM = 0.95
-GONE_SHOWN = timedelta(minutes=30)
 RATE_LIMITED = "Rate limited (429)"
 SILENT_AFTER = timedelta(seconds=8)
 
@@ -55,11 +55,12 @@ class ModelRow:
 
 @dataclass(frozen=True)
 class WorkerRow:
+    """A worker, and how many calls it holds; `oldest` is the one that it has held longest."""
+
     worker: Worker
     state: str
     holds: int
-    since: datetime | None
-    batch: str
+    oldest: Attempt | None
 
 
 @dataclass(frozen=True)
@@ -117,19 +118,16 @@ def worker_rows(limits: Limits, now: datetime) -> list[WorkerRow]:
     live = Attempt.objects.live().filter(pk__gte=limits.oldest_live, worker__isnull=False)
     held: dict[int | None, Mapping[str, Any]] = {
         row["worker"]: dict(row)
-        for row in live.order_by()
-        .values("worker")
-        .annotate(slots=Sum("slot"), since=Min("started_at"), first=Min("pk"))
+        for row in live.order_by().values("worker").annotate(slots=Sum("slot"), first=Min("pk"))
     }
     firsts = Attempt.objects.filter(pk__in=[row["first"] for row in held.values()])
-    names = dict(firsts.values_list("worker", "batch__name"))
+    oldest = {one.worker_id: one for one in firsts.select_related("item", "batch")}
     return [
         WorkerRow(
             worker,
             _state(worker, now),
             held.get(worker.pk, {}).get("slots", 0),
-            held.get(worker.pk, {}).get("since"),
-            names.get(worker.pk, ""),
+            oldest.get(worker.pk),
         )
         for worker in workers[:20]
     ]

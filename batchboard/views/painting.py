@@ -1,24 +1,22 @@
 """Paints what changed of batches, once for all browsers that are shown the same."""
 
-from collections.abc import Iterable, Mapping, Sequence, Set
+from collections.abc import Iterable, Mapping, Set
 from dataclasses import dataclass, field
 from datetime import datetime
 
 from asgiref.sync import sync_to_async
-from django.db import connections
 from django.template.loader import render_to_string
 
 from batchboard import rows
-from batchboard.models import Batch, Limits, Worker
+from batchboard.models import Batch, Limits
 from batchboard.roles import Right
 from batchboard.views.card_markup import card_markup
 from batchboard.views.cards import Card, cards, live_items
-from batchboard.views.columns import COLUMNS, ENDED, column_of, fetch_relations
+from batchboard.views.columns import BY_NAME, column_of, fetch_relations
 from batchboard.views.figures import figures_of
 from batchboard.views.limits_bar import limits_bar
-from dispatch import pump
-
-BY_NAME = {column.name: column for column in (*COLUMNS, ENDED)}
+from batchboard.views.workers import Workers, workers_lately
+from dispatch.database import close_connections
 
 REMEMBERED = 10_000
 """Batches whose places are kept in mind; beyond, all are forgotten, and browsers ask once more."""
@@ -58,15 +56,13 @@ class Painter:
         try:
             limits = Limits.objects.current()
             now = rows.now()
-            workers = pump.alive(now)
-            found = _cards(changed, limits, len(workers), now)
+            workers = workers_lately(now)
+            found = _cards(changed, limits, len(workers.alive), now)
             moved = self._moved(found, changed)
             bar = {"limits": _bar(limits, workers, now)}
             return Painted({view: bar | _elements(found, limits, view) for view in views}, moved)
         finally:
-            for connection in connections.all(initialized_only=True):
-                if not connection.in_atomic_block:
-                    connection.close()
+            close_connections()
 
     def _moved(self, found: Iterable[Card], changed: Set[str]) -> bool:
         """Whether a card changed its place, or anything changed that is no card."""
@@ -88,7 +84,7 @@ def _cards(changed: Set[str], limits: Limits, workers: int, now: datetime) -> li
     return list(found.values())
 
 
-def _bar(limits: Limits, workers: Sequence[Worker], now: datetime) -> str:
+def _bar(limits: Limits, workers: Workers, now: datetime) -> str:
     return render_to_string("partials/limits_bar.html", {"bar": limits_bar(limits, workers, now)})
 
 

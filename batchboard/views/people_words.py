@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from batchboard.models import Event
+from batchboard.roles import Role
 
 
 @dataclass(frozen=True)
@@ -32,4 +33,4 @@ def said(event: Event) -> Said:
 
 
 def _listed(roles: Sequence[str]) -> str:
-    return " and ".join(roles) or "viewer"
+    return " and ".join(Role(role).label.lower() for role in roles) or "viewer"

@@ -43,10 +43,14 @@ class Decision:
 
     @property
     def plan(self) -> str:
-        """What the plan allows, in words."""
-        if not self.allowed_bad:
-            return "The plan allows no bad one"
-        return f"The plan allows {self.allowed_bad:,} bad"
+        return plan(self.allowed_bad)
+
+
+def plan(allowed_bad: int) -> str:
+    """What the plan allows, in words."""
+    if not allowed_bad:
+        return "The plan allows no bad one"
+    return f"The plan allows {allowed_bad:,} bad"
 
 
 def _refusal(batch: Batch, user: User, drawn: int, left: int, needs_override: bool) -> str:

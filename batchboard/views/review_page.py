@@ -1,6 +1,6 @@
 """What the review page shows: the sample, one drawn result beside its input, and the proof."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from math import ceil
 from typing import Any
@@ -14,7 +14,7 @@ from batchboard.roles import Right, may
 from batchboard.states import BatchState
 from batchboard.strict_json import JsonError, Value, parse
 from batchboard.templatetags.values import SHOWN_AT_FIRST, Shown, as_fields
-from batchboard.views.review_decision import Decision
+from batchboard.views.review_decision import Decision, plan
 from dispatch import contract
 
 CELLS = 60
@@ -111,6 +111,17 @@ class ReviewPage:
         return self.drawn[after].key if after < len(self.drawn) else None
 
     @property
+    def overridden(self) -> str:
+        """What the sample said against an approval that was given all the same."""
+        if self.review is None or self.review.state != ReviewState.APPROVED:
+            return ""
+        bad = sum(row.standing == "fail" for row in self.drawn)
+        if bad <= self.batch.allowed_bad:
+            return ""
+        verb = "was" if bad == 1 else "were"
+        return f"{bad:,} of {len(self.drawn):,} {verb} bad. {plan(self.batch.allowed_bad)}"
+
+    @property
     def decided_at(self) -> datetime | None:
         return self.review.decided_at if self.review else None
 
@@ -142,7 +153,7 @@ def review_page(batch: Batch, user: User, key: str = "", *, shows_all: bool = Fa
         drawn=drawn,
         current=next((row for row in drawn if row.is_current), None),
         look=_look(batch, current, shows_all) if current else None,
-        proof=proof(review.population, len(sampled), judged, bad) if review else None,
+        proof=_proof(review, len(sampled), judged, bad, is_open) if review else None,
         decision=Decision.of(batch, user, drawn=len(sampled), judged=judged, bad=bad)
         if is_open
         else None,
@@ -152,6 +163,15 @@ def review_page(batch: Batch, user: User, key: str = "", *, shows_all: bool = Fa
         copying=Preparation.objects.rejecting(batch).first() if is_open else None,
         reruns=list(batch.reruns.order_by("id")) if batch.state == BatchState.REJECTED else [],
     )
+
+
+def _proof(review: Review, drawn: int, judged: int, bad: int, is_open: bool) -> Proof:
+    """After the decision nothing more is judged or drawn: what was judged is the sample."""
+    if is_open or not drawn:
+        return proof(review.population, drawn, judged, bad)
+    if not judged:
+        return Proof("Nothing drawn was judged before the decision, so the sample proves nothing.")
+    return replace(proof(review.population, judged, judged, bad), more=0, bound="")
 
 
 def latest_review(batch: Batch) -> Review | None:

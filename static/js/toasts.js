@@ -1,5 +1,6 @@
 // A toast leaves after six seconds, but stays while the pointer or the focus is on it. What a
-// fragment asked for and was refused is told in one too, as is the detail of an event `toast`.
+// fragment asked for and was refused is told in one too, as is what a person asked for and got no
+// answer to, and the detail of an event `toast`.
 (() => {
   function passing(toast) {
     const leave = () => {
@@ -22,7 +23,22 @@
 
   document.addEventListener("toast", (event) => show(event.detail));
 
-  document.addEventListener("htmx:responseError", ({ detail: { xhr } }) => {
+  // What a page asks for by itself is asked for again by itself.
+  function byPerson({ requestConfig }) {
+    return ["click", "submit"].includes(requestConfig.triggeringEvent?.type);
+  }
+
+  function unanswered({ requestConfig }, why) {
+    show(requestConfig.verb === "get" ? `${why}: try again.` : `${why}: nothing is known to have changed. Try again.`);
+  }
+
+  document.addEventListener("htmx:sendError", ({ detail }) => {
+    if (byPerson(detail)) unanswered(detail, "The server did not answer");
+  });
+
+  document.addEventListener("htmx:responseError", ({ detail }) => {
+    const { xhr } = detail;
+    if (xhr.status >= 500 && byPerson(detail)) unanswered(detail, "Something broke on the server");
     if (xhr.status !== 403 || !xhr.getResponseHeader("Content-Type")?.startsWith("text/plain")) return;
     show(xhr.responseText);
   });

@@ -4,7 +4,7 @@ import random
 
 import pytest
 
-from batchboard import sampling
+from batchboard.drawing import draw
 from batchboard.models import Batch, Event, Limits, SampledItem
 from batchboard.roles import Role
 from batchboard.states import MoveRefused
@@ -34,11 +34,11 @@ def test_the_sample_follows_from_the_seed_and_not_from_the_order_of_the_rows():
     shuffled = keys(20)
     random.Random(1).shuffle(shuffled)
     assert review.seed == batch.seed
-    assert drawn(batch) == sampling.draw(review.seed, shuffled, 5)
+    assert drawn(batch) == draw(review.seed, shuffled, 5)
 
 
 def test_another_seed_draws_another_sample():
-    samples = {tuple(sampling.draw(str(seed), keys(20), 5)) for seed in range(50)}
+    samples = {tuple(draw(str(seed), keys(20), 5)) for seed in range(50)}
     assert len(samples) > 45
 
 
@@ -122,6 +122,20 @@ def test_a_verdict_may_change_and_be_taken_back_until_the_decision():
             change()
 
 
+def test_a_verdict_of_another_person_has_to_be_taken_back_first():
+    ada, ben = person(roles=[Role.REVIEWER]), person("Ben", roles=[Role.REVIEWER])
+    batch = in_review(5)
+    batch.judge("k0", "fail", "wrong", by=ada)
+    with pytest.raises(MoveRefused, match=r"judged k0 already .*fail.* Take that verdict back"):
+        batch.judge("k0", "pass", by=ben)
+    sampled = SampledItem.objects.get(item__key="k0")
+    assert (sampled.verdict, sampled.note, sampled.judged_by) == ("fail", "wrong", ada)
+    batch.judge("k0", "fail", "very wrong", by=ada)
+    batch.take_back("k0", by=ben)
+    batch.judge("k0", "pass", by=ben)
+    assert SampledItem.objects.get(item__key="k0").judged_by == ben
+
+
 def test_only_drawn_results_are_judged():
     batch = in_review(20)
     other = next(key for key in keys(20) if key not in drawn(batch))
@@ -190,6 +204,8 @@ def test_more_bad_ones_than_the_plan_allows_need_a_reason(allowed, bad):
     batch.approve(override="Known and harmless.")
     assert batch.state == "released"
     assert batch.reviews.get().reason == "Known and harmless."
+    told = Event.objects.get(batch=batch, verb="batch.approve").detail
+    assert told == {"bad": bad, "drawn": 5, "reason": "Known and harmless."}
 
 
 def test_as_many_bad_ones_as_the_plan_allows_pass():
@@ -251,6 +267,8 @@ def test_a_rejected_batch_ends_there():
     assert batch.reject("Off the point.", ada) is None
     review = batch.reviews.get()
     assert (batch.state, review.state, review.reason) == ("rejected", "rejected", "Off the point.")
+    told = Event.objects.get(batch=batch, verb="batch.reject").detail
+    assert told == {"reason": "Off the point."}
     assert Batch.objects.count() == 1
 
 

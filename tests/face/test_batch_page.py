@@ -10,7 +10,7 @@ from django.db import connection
 from django.test import Client
 from django.utils import timezone
 
-from batchboard.models import Attempt, Batch, Item
+from batchboard.models import Attempt, Batch, Event, Item
 from tests.face.conftest import MakeBatch
 
 pytestmark = pytest.mark.django_db
@@ -78,7 +78,7 @@ class TestItems:
         for title, count in (
             ("All", 125), ("Succeeded", 60), ("Running", 3), ("Waiting", 60), ("Dead", 2)
         ):  # fmt: skip
-            assert re.search(rf'>{title} <span class="muted">{count}</span>', text)
+            assert re.search(rf'>{title} <span class="muted">{count}\s*</span>', text)
 
     def test_pages_lead_there_and_back_without_a_gap(self, page: Client, batch: Batch) -> None:
         query, seen, pages = "", [], []
@@ -248,6 +248,36 @@ def test_activity_tells_who_did_what(page: Client, make_batch: MakeBatch, person
     assert "<p>Paused</p>" in text
     assert "created it with 3 items" in text
     assert text.index("created it") < text.index("started it") < text.index("<p>Paused</p>")
+
+
+def test_a_long_review_leaves_the_rest_of_the_activity_in_sight(
+    page: Client, make_batch: MakeBatch, person: Any
+) -> None:
+    batch = make_batch("running", succeeded=50, running=1, started_at=STARTED)
+    batch.comments.create(author=person, text="Mind the prices")
+    for number in range(40):
+        verdict = "fail" if number == 3 else "pass"
+        Event.objects.record(
+            "review.judged", by=person, batch=batch, key=f"k{number}", verdict=verdict
+        )
+    Event.objects.record("review.took_back", by=person, batch=batch, key="k3")
+    Event.objects.record("review.judged", by=person, batch=batch, key="k3", verdict="pass")
+    text = page.get(f"/batches/{batch.public_id}/").content.decode()
+    assert "Mind the prices" in text
+    assert "judged 40 results: 39 pass, 1 fail" in text
+    assert text.index("39 pass") < text.index("took back") < text.index("judged k3: pass")
+
+
+def test_activity_tells_an_override_and_why(
+    page: Client, make_batch: MakeBatch, person: Any
+) -> None:
+    batch = make_batch("running", succeeded=5, running=1, started_at=STARTED)
+    told = {"bad": 2, "drawn": 5, "reason": "Known & harmless."}
+    Event.objects.record("batch.approve", by=person, batch=batch, **told)
+    Event.objects.record("batch.reject", by=person, batch=batch, reason="Off.", rerun="bad")
+    text = page.get(f"/batches/{batch.public_id}/").content.decode()
+    assert "approved the results against the sample (2 bad of 5): Known &amp; harmless." in text
+    assert "rejected the results, the bad ones to go again: Off." in text
 
 
 def test_figures_keep_their_places_when_the_last_item_ends(

@@ -48,7 +48,14 @@ def test_counts_are_those_of_what_was_asked_for(page: Client, make_batch: MakeBa
 
 @pytest.mark.parametrize(
     "query",
-    ["type=x", "type=99999999999", "state=nonsense", "column=nowhere", "q=%00", "released=-1"],
+    [
+        "type=x",
+        "type=99999999999999999999",
+        "state=nonsense",
+        "column=nowhere",
+        "q=%00",
+        "released=-1",
+    ],
 )
 def test_nonsense_is_no_filter(page: Client, make_batch: MakeBatch, query: str) -> None:
     batch = make_batch("running", waiting=3)

@@ -114,6 +114,16 @@ def test_a_draft_shows_what_each_arm_will_cost_and_can_be_started(page, make_exp
     assert {batch.state for batch in batches} == {BatchState.QUEUED}
 
 
+def test_what_was_cancelled_is_told_and_does_not_count_as_done(page, make_experiment):
+    experiment = make_experiment()
+    address = reverse("experiment", args=[experiment.public_id])
+    page.post(f"{address}cancellation")
+    content = page.get(address).content.decode()
+    assert content.count(f"· {experiment.n} cancelled") == 2
+    listed = page.get("/experiments/").content.decode()
+    assert f"</span>0 of {2 * experiment.n}</td>" in listed
+
+
 def test_the_page_hears_of_its_arms_and_htmx_gets_only_what_changes(page, make_experiment):
     address = reverse("experiment", args=[make_experiment().public_id])
     whole = page.get(address).content.decode()

@@ -10,6 +10,7 @@ from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
+from django.utils import timezone
 
 from batchboard.models import (
     Batch,
@@ -21,6 +22,7 @@ from batchboard.models import (
     Spend,
     TaskVersion,
     User,
+    Worker,
 )
 from tests.face.conftest import MakeBatch
 
@@ -58,6 +60,7 @@ def test_what_does_not_fit_is_said_beside_it_and_nothing_is_saved(
     boss: Client, name: str, value: str
 ) -> None:
     answer = save(boss, **{"concurrency": "7", name: value})
+    assert 'role="alert" tabindex="-1" autofocus' in answer.content.decode()
     assert answer.status_code == 422
     text = answer.content.decode()
     assert f"“{value}” is not" in text
@@ -241,3 +244,21 @@ def test_the_history_of_a_young_installation_begins_with_its_first_minutes(
     old = first_time()
     assert (clock.now - timedelta(minutes=11)).strftime("%H:%M") < young
     assert old < (clock.now - timedelta(minutes=40)).strftime("%H:%M")
+
+
+def test_a_worker_is_shown_with_its_heartbeat_and_what_it_holds_longest(
+    page: Client, make_batch: MakeBatch, worker: Worker
+) -> None:
+    batch = make_batch("running", running=2, keys=["tallow/co", "quillstack"], name="Scan of June")
+    Worker.objects.create(
+        node="calls2@here", host="here", pid=2, consumed_at=timezone.now(),
+        lease_until=timezone.now() + timedelta(seconds=15),
+    )  # fmt: skip
+    text = page.get("/limits/").content.decode()
+    assert '<th scope="col" class="number">Heartbeat</th>' in text
+    idle, held = re.findall(r'<th scope="row" class="mono">calls.*?</tr>', text, re.S)
+    assert "2 calls" in held
+    assert f'href="/batches/{batch.public_id}/items/tallow/co"' in held
+    assert "Scan of June" in held
+    assert "0 calls" in idle
+    assert "<td>–</td>" in idle

@@ -214,7 +214,7 @@ def test_roles_are_changed_and_told(boss: Client, person: User) -> None:
     person = User.objects.get(pk=person.pk)
     assert person.roles == [Role.ADMIN]
     text = boss.get(reverse("person", args=[person.pk])).content.decode()
-    assert "made mara admin, before: operator and reviewer" in text
+    assert "made mara administrator, before: operator and reviewer" in text
 
 
 def test_whoever_is_switched_off_is_signed_out_at_once(boss: Client, person: User) -> None:

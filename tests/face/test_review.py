@@ -331,9 +331,10 @@ class TestDecision:
         batch = in_review(6, bad=2)
         judge_all(batch)
         html = page.get(reverse("review-approval", args=[batch.public_id])).content.decode()
-        assert (
-            "4 results can leave: by export, API and webhook. 2 dead items have no result" in html
+        consequence = (
+            "4 results can be exported, as JSONL, CSV or XLSX. 2 dead items have no result"
         )
+        assert consequence in html
         assert "<textarea" not in html
 
     def test_an_approval_leaves_a_record(self, page: Client, batch: Batch) -> None:
@@ -377,10 +378,10 @@ class TestDecision:
         root.post(address, {"reason": " "})
         batch.refresh_from_db()
         assert batch.state == "review"
-        assert (
-            "known and harmless"
-            in root.post(address, {"reason": "known and harmless"}, follow=True).content.decode()
-        )
+        answer = root.post(address, {"reason": "known and harmless"}, follow=True)
+        html = answer.content.decode()
+        assert "<b>against the sample</b>: 2 of 5 were bad. The plan allows no bad one" in html
+        assert "known and harmless" in html
 
     def test_a_rejection_needs_a_reason_and_says_what_follows(
         self, page: Client, batch: Batch
@@ -395,6 +396,8 @@ class TestDecision:
         html = page.post(address, {"reason": "Off the point."}, follow=True).content.decode()
         assert "Off the point." in html
         assert "refused the results" in html
+        assert "Nothing drawn was judged before the decision, so the sample proves nothing." in html
+        assert "If all 5 pass" not in html
 
     @pytest.mark.parametrize(("rerun", "count"), [("bad", 3), ("all", 6)])
     @pytest.mark.parametrize("number", [1, 2])

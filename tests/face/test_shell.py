@@ -9,7 +9,7 @@ from django.db import OperationalError
 from django.test import Client
 from django.utils import timezone
 
-from batchboard.models import Attempt, Batch, Limits, ModelLimit, Sample, User
+from batchboard.models import Attempt, Batch, Limits, ModelLimit, Sample, User, Worker
 from batchboard.views.limits_bar import current_bar
 from tests.face.conftest import MakeBatch
 
@@ -64,6 +64,30 @@ class TestUseOfTheLastMinute:
         Limits.objects.update(sampled_at=timezone.now())
         with django_assert_num_queries(8):
             current_bar()
+
+
+class TestWorkers:
+    def test_those_that_live_are_told_of_those_that_were_there(
+        self, page: Client, worker: Worker
+    ) -> None:
+        def shown() -> str:
+            text = page.get("/board/limits").content.decode()
+            return re.search(r"<dt>Workers</dt>\s*<dd>(.*?)<span class=\"sign", text, re.S)[1]
+
+        assert shown() == '<span class="figure">1</span> alive'
+        other = Worker.objects.create(
+            node="calls2@here", host="here", pid=2, consumed_at=timezone.now(), fenced=True,
+            lease_until=timezone.now() - timedelta(minutes=1),
+        )  # fmt: skip
+        assert shown() == '<span class="figure">1</span> of 2 alive'
+        again = Worker.objects.create(
+            node="calls2@here", host="here", pid=3, consumed_at=timezone.now(),
+            lease_until=timezone.now() + timedelta(seconds=15),
+        )  # fmt: skip
+        assert shown() == '<span class="figure">2</span> alive'
+        again.delete()
+        Worker.objects.filter(pk=other.pk).update(lease_until=timezone.now() - timedelta(hours=1))
+        assert shown() == '<span class="figure">1</span> alive'
 
 
 @pytest.mark.parametrize("address", ["/", "/limits/", "/task-types/", "/account/", "/search/"])
