@@ -7,6 +7,7 @@ from batchboard.durations import in_words
 from batchboard.estimate import Estimate
 from batchboard.models import Limits, Mode, suggested_deadline
 from batchboard.preparing import WRITE, Prepared
+from batchboard.templatetags.figures import forecast
 from dispatch import asked_schema
 
 FEW_ITEMS = 15
@@ -45,7 +46,7 @@ def advice(
     found = [
         _crowded(prepared, estimate, limits),
         _never_ran(prepared, ran),
-        _deadline(prepared, limits),
+        _deadline(prepared, estimate, limits),
         _rounds(prepared),
         _few(prepared),
         _unlike(prepared.sizes()),
@@ -104,7 +105,7 @@ def _never_ran(prepared: Prepared, ran: bool) -> Advice | None:
     )
 
 
-def _deadline(prepared: Prepared, limits: Limits) -> Advice | None:
+def _deadline(prepared: Prepared, estimate: Estimate | None, limits: Limits) -> Advice | None:
     options = prepared.options
     if options.deadline is None:
         return None
@@ -121,15 +122,16 @@ def _deadline(prepared: Prepared, limits: Limits) -> Advice | None:
             (Action(f"Use {enough}", "deadline", enough),),
         )
     n = at_once(prepared, limits)
-    if prepared.rows <= n or options.deadline > options.item_timeout:
+    if prepared.rows > n and options.deadline <= options.item_timeout:
+        is_less = options.deadline < options.item_timeout
+        lead = f"The deadline is {'less than ' if is_less else ''}one item's timeout."
+        text = f"A run of {prepared.rows:,} items at N {n:,} ends in its first round."
+    elif estimate is not None and options.deadline < estimate.seconds:
+        lead = "The deadline comes before the end."
+        text = f"The run needs {forecast(estimate.seconds)}; what is left by then waits, blocked."
+    else:
         return None
-    return Advice(
-        "hold",
-        "clock",
-        "The deadline is one item's timeout.",
-        f"A run of {prepared.rows:,} items at N {n:,} ends in its first round.",
-        (Action(f"Use {enough}", "deadline", enough),),
-    )
+    return Advice("hold", "clock", lead, text, (Action(f"Use {enough}", "deadline", enough),))
 
 
 def _rounds(prepared: Prepared) -> Advice | None:

@@ -44,8 +44,8 @@ def read_arm(text: str) -> ArmPlan:
     mode, colon, options = text.strip().partition(":")
     if mode not in Mode.values:
         near = get_close_matches(mode, Mode.values, n=1)
-        hint = f"did you mean {near[0]}?" if near else f"there are {', '.join(Mode.values)}."
-        raise ArmTextError(f"{mode[:60]!r} is no mode: {hint}")
+        hint = f"did you mean {near[0]}?" if near else f"the modes are {', '.join(Mode.values)}."
+        raise ArmTextError(f"{mode[:60]!r} is not a mode: {hint}")
     given: dict[str, int] = {}
     for part in options.split(",") if colon else []:
         name, value = _option(mode, part)
@@ -73,10 +73,10 @@ def _option(mode: str, part: str) -> tuple[str, int]:
     known = names.get(name.lower())
     if known is None or not equals:
         ways = " and ".join(f"{one}=…" for one in sorted(names.values()))
-        raise ArmTextError(f"{part.strip()[:60]!r} is no option of {mode}: it takes {ways}.")
+        raise ArmTextError(f"{part.strip()[:60]!r} is not an option of {mode}: it takes {ways}.")
     most = LARGEST_N if known == "N" else LARGEST_GROUP
     if not value.isascii() or not value.isdigit() or not 1 <= int(value[:10]) <= most:
         raise ArmTextError(
-            f"{value[:60]!r} is no {known} for {mode}: give a whole number from 1 to {most:,}."
+            f"{known} of {mode} is a whole number from 1 to {most:,}, not {value[:60]!r}."
         )
     return known, int(value)

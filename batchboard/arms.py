@@ -1,7 +1,7 @@
 """Collects what ways of working did and cost, from what is stored, for comparison."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, fields
 from datetime import datetime
 from typing import Any
 
@@ -76,16 +76,6 @@ class Way:
     under_way: int = 0
 
 
-def arm_of(batches: Sequence[Batch], label: str, detail: str = "") -> ArmData:
-    """What the items of `batches` that have a result or are dead did and cost, item by item.
-
-    In arms of one batch each, keys are those of the items, so that they can be paired. A fixed
-    number of queries, however many batches and items.
-    """
-    (arm,) = _read([Way(label, batches, detail)])
-    return replace(arm, tasks=tasks_of(batches))
-
-
 def arms_of(experiment: Experiment) -> tuple[list[ArmData], Pairing]:
     """What the arms of an experiment did and cost, the measure first, and the sums of their pairs,
     since they did the same items. Once all arms ended no item is read, and the number of queries
@@ -94,7 +84,7 @@ def arms_of(experiment: Experiment) -> tuple[list[ArmData], Pairing]:
     pairing = PairTally.objects.stored(experiment)
     if pairing is None:
         pairing = Pairing.of([tasks_of(way.batches) for way in ways])
-    return _read(ways), pairing
+    return read_ways(ways), pairing
 
 
 def past_arms(task_type: TaskType, wanted: Sequence[tuple[Past, str]]) -> list[ArmData]:
@@ -106,7 +96,16 @@ def past_arms(task_type: TaskType, wanted: Sequence[tuple[Past, str]]) -> list[A
         batches = list(past.batches(task_type))
         over = [batch for batch in batches if batch.state not in UNFINISHED_BATCH]
         ways.append(Way(label or str(past), over, under_way=len(batches) - len(over)))
-    return _read(ways)
+    return read_ways(ways)
+
+
+def read_ways(ways: Sequence[Way]) -> list[ArmData]:
+    """What each way did and cost, in sums: three queries where their batches have sums."""
+    batches = {batch.pk: batch for way in ways for batch in way.batches}
+    sums = dict(zip(batches, Tally.objects.sums_of(list(batches.values())), strict=True))
+    judged = _reviewed(batches)
+    versions = TaskVersion.objects.in_bulk({batch.version_id for batch in batches.values()})
+    return [_arm(way, sums, judged, versions) for way in ways]
 
 
 def modes_that_ran(task_type: TaskType) -> list[str]:
@@ -125,15 +124,6 @@ def _with_ended_items(task_type: TaskType) -> BatchQuerySet:
     return Batch.objects.arrived().filter(
         Q(succeeded__gt=0) | Q(dead__gt=0), version__task_type=task_type
     )
-
-
-def _read(ways: Sequence[Way]) -> list[ArmData]:
-    """All of them at once, in three queries where their batches have sums."""
-    batches = {batch.pk: batch for way in ways for batch in way.batches}
-    sums = dict(zip(batches, Tally.objects.sums_of(list(batches.values())), strict=True))
-    judged = _reviewed(batches)
-    versions = TaskVersion.objects.in_bulk({batch.version_id for batch in batches.values()})
-    return [_arm(way, sums, judged, versions) for way in ways]
 
 
 def _arm(

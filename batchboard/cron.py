@@ -107,7 +107,7 @@ class Times:
         for name, allowed, text in zip(FIELDS, _PARTS, parts, strict=True):
             one = rf"{allowed}(/[1-9]\d*)?"
             if not re.fullmatch(rf"{one}(,{one})*", text, re.ASCII):
-                raise CronError(f"“{text}” is no {name.replace('_', ' ')}. {WORKED_OUT}")
+                raise CronError(f"“{text}” is not a valid {name.replace('_', ' ')}. {WORKED_OUT}")
         try:
             named = dict(zip(FIELDS, parts, strict=True))
             found = crontab(**named, nowfun=lambda: datetime.now(UTC))

@@ -1,4 +1,4 @@
-"""What an experiment leaves to chance, and how its money is shared out; arithmetic alone.
+"""What is left to chance, and how an experiment's money is shared out; arithmetic alone.
 
 Chance comes from a stored seed, so that what was drawn can be drawn again.
 """
@@ -14,11 +14,11 @@ from batchboard.money import share_out
 T = TypeVar("T")
 
 
-def draw(seed: str, things: Iterable[T], size: int, key: Callable[[T], str]) -> list[T]:
+def draw(seed: str, things: Iterable[T], size: int, key: Callable[[T], str] = str) -> list[T]:
     """A simple random sample of `things`, in the order of sha256(seed + key).
 
     It does not depend on the order in which they come, and a larger sample begins with the
-    smaller. Memory grows with `size`, not with how many there are.
+    smaller, so drawing more only adds. Memory grows with `size`, not with how many there are.
     """
 
     def rank(thing: T) -> bytes:

@@ -12,6 +12,7 @@ from batchboard.experimenting import MOST_ITEMS, USUAL_ITEMS, Foreseen
 from batchboard.models import Batch, ItemInput, Mode, NewItem, Preparation
 from batchboard.preparing import Prepared, counted, prepare
 from batchboard.task_definition import TaskDefinition
+from batchboard.whole_numbers import whole_number
 
 FIRST_ARMS = (ArmPlan(Mode.SINGLE), ArmPlan(Mode.CACHED))
 LOOKED_AT = 100
@@ -118,7 +119,7 @@ def prepare_experiment(preparation: Preparation) -> PreparedExperiment:
     if len(found.rows) < 2:
         found.problems["arms"] = Problem("Add an arm: there is nothing to hold the first against.")
     elif any(row.error for row in found.rows):
-        found.problems["arms"] = Problem("Mend the arms that are marked.")
+        found.problems["arms"] = Problem("Fix the arms that are marked.")
     return found
 
 
@@ -157,7 +158,7 @@ def _whole(text: str, most: int) -> int | None:
     text = text.replace(",", "")
     if not text:
         return None
-    number = int(text) if text.isascii() and text.isdecimal() and len(text) < 10 else 0
+    number = whole_number(text) or 0
     return number if number <= most else 0
 
 

@@ -75,7 +75,7 @@ def draw_items(batch: Batch, definition: TaskDefinition, n: int | None, seed: st
     """`n` items of an earlier batch, as `definition` would send them. Raises PlanError, and
     MoveRefused where they lack what its prompt names."""
     keys = batch.items.order_by().values_list("key", flat=True).iterator()
-    drawn = draw(seed, keys, n or USUAL_ITEMS, str)
+    drawn = draw(seed, keys, n or USUAL_ITEMS)
     found: dict[str, NewItem] = {}
     for start in range(0, len(drawn), KEYS_AT_ONCE):
         chosen = batch.items.filter(key__in=drawn[start : start + KEYS_AT_ONCE])

@@ -31,7 +31,7 @@ from batchboard.models import (
     UploadState,
 )
 from batchboard.models.batch import new_seed
-from batchboard.models.lifecycle import decision
+from batchboard.models.decision import decision
 from batchboard.preparing import Prepared, prepare
 from batchboard.states import MoveRefused
 from dispatch import forecast

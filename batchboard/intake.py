@@ -23,7 +23,8 @@ from batchboard.models.prices import is_priced, priced_models, why_not
 from batchboard.models.task_type import definition_digest
 from batchboard.roles import Right, require
 from batchboard.states import BatchState, MoveRefused
-from batchboard.task_file import TaskDefinition, parse_bytes
+from batchboard.task_definition import TaskDefinition
+from batchboard.task_file import parse_bytes
 from dispatch import forecast
 
 SPOOL_BYTES = 8_000_000

@@ -9,6 +9,7 @@ from typing import Any
 from batchboard.export import harmless
 from batchboard.ledger import NOBODY_NAME, Chosen, every, rates_of
 from batchboard.models import Batch, Price
+from batchboard.money import plain
 from batchboard.pricing import KINDS, dollars_per_million
 
 TITLES = (
@@ -57,15 +58,9 @@ def _lines(chosen: Chosen) -> Iterator[list[Any]]:
             harmless(str(batch.owner)) if batch.owner else NOBODY_NAME,
             one.outcome,
             *(getattr(one, f"{kind}_tokens") for kind in KINDS),
-            *(_plain(dollars_per_million(getattr(rates, kind))) if rates else "" for kind in KINDS),
+            *(plain(dollars_per_million(getattr(rates, kind))) if rates else "" for kind in KINDS),
             harmless(price.source) if price else "",
-            "" if one.cost is None else _plain(one.cost),
-            _plain(one.reserved) if has_bound else "",
+            "" if one.cost is None else plain(one.cost),
+            plain(one.reserved) if has_bound else "",
             harmless(one.request_id),
         ]
-
-
-def _plain(amount: Any) -> str:
-    """A decimal without an exponent, and without zeros that say nothing."""
-    text = f"{amount:f}"
-    return text.rstrip("0").rstrip(".") if "." in text else text

@@ -13,6 +13,7 @@ from django.utils.deprecation import MiddlewareMixin
 from django_htmx.http import HttpResponseClientRedirect
 
 from batchboard.roles import NotAllowed
+from batchboard.views.requests import is_fragment
 
 ALLOWED_BEFORE = {"password", "sign-out", "live"}
 
@@ -45,7 +46,7 @@ class SignInRequiredMiddleware(LoginRequiredMiddleware):
     def handle_no_permission(  # type: ignore[override]
         self, request: HttpRequest, view_func: Callable[..., HttpResponseBase]
     ) -> HttpResponse:
-        if _is_fragment(request):
+        if is_fragment(request):
             page = urlsplit(request.headers.get("HX-Current-URL", "/"))
             back = page.path + (f"?{page.query}" if page.query else "")
             return _leave(request, f"{reverse('sign-in')}?{urlencode({'next': back})}")
@@ -69,15 +70,11 @@ class RefusalMiddleware(MiddlewareMixin):
     def process_exception(self, request: HttpRequest, error: Exception) -> HttpResponse | None:
         if not isinstance(error, NotAllowed):
             return None
-        if _is_fragment(request):
+        if is_fragment(request):
             return HttpResponse(str(error), status=403, content_type="text/plain; charset=utf-8")
         return render(request, "people/refused.html", {"refusal": str(error)}, status=403)
 
 
 def _leave(request: HttpRequest, address: str) -> HttpResponse:
     """Send the whole page elsewhere; a plain redirect would put that page inside this one."""
-    return HttpResponseClientRedirect(address) if _is_fragment(request) else redirect(address)
-
-
-def _is_fragment(request: HttpRequest) -> bool:
-    return "HX-Request" in request.headers
+    return HttpResponseClientRedirect(address) if is_fragment(request) else redirect(address)

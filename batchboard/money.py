@@ -23,6 +23,12 @@ def dollars(amount: int) -> Decimal:
     return Decimal(amount).scaleb(-10)
 
 
+def plain(amount: Decimal) -> str:
+    """An amount without an exponent, and without zeros that say nothing: 1.5, 20."""
+    text = f"{amount:f}"
+    return text.rstrip("0").rstrip(".") if "." in text else text
+
+
 def decimals_of(amounts: Iterable[Decimal | None]) -> int:
     """How many decimals the dollars of a task need where they are read beside each other: the
     largest shows three digits that say something, the smallest two; four at least."""

@@ -67,6 +67,11 @@ class Prepared:
         return "" if not written or "d-prompt" in self.problems else written
 
     @property
+    def fills_prompt(self) -> bool:
+        """Whether the rows have all that the prompt names, as far as is known."""
+        return not {"task_type", "d-prompt"} & self.problems.keys()
+
+    @property
     def rows(self) -> int:
         """How many items the batch will have."""
         whole = self.profile.rows if self.profile else 0
@@ -126,9 +131,10 @@ def prepare(preparation: Preparation) -> Prepared:
 
 
 def foresee(preparation: Preparation, prepared: Prepared, limits: Limits) -> Estimate | None:
-    """What a run would cost and take, or None while items or task type are not known."""
+    """What a run would cost and take, or None while items or task type are not known, or do not
+    fit each other."""
     upload, definition = preparation.upload, prepared.definition
-    if upload is None or definition is None or not prepared.rows:
+    if upload is None or definition is None or not prepared.rows or not prepared.fills_prompt:
         return None
     given = counted(preparation, prepared)
     shared = given.shared_tokens
@@ -216,8 +222,8 @@ def _whole(found: Prepared, name: str, most: int = 1_000_000) -> int | None:
     text = found.fields.get(name, "").replace(",", "").strip()
     if not text:
         return None
-    number = int(text) if text.isdecimal() and len(text) < 10 else 0
-    if 1 <= number <= most:
+    number = whole_number(text)
+    if number and number <= most:
         return number
     found.problems[name] = Problem(f"Give a whole number from 1 to {most:,}, or leave it empty.")
     return None

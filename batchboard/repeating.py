@@ -17,7 +17,7 @@ from batchboard.models import (
     TaskVersion,
     UploadState,
 )
-from batchboard.models.lifecycle import decision
+from batchboard.models.decision import decision
 from batchboard.roles import NEEDED, may
 from batchboard.states import MoveRefused
 
@@ -44,7 +44,7 @@ def make_one() -> bool:
     except _Skipped as why:
         _end(run, RunState.SKIPPED, str(why))
     except IngestError as wrong:
-        hint = wrong.hint or "Mend the items: the next time they are read anew."
+        hint = wrong.hint or "Fix the items: they are read again at the next time."
         _end(run, RunState.FAILED, wrong.message, hint)
     except CommandProblem as wrong:
         _end(run, RunState.FAILED, str(wrong), wrong.hint)

@@ -1,13 +1,10 @@
-"""Which results a person looks at, and what that look proves. Exact hypergeometric arithmetic.
+"""How many results a person looks at, and what that proves. Exact hypergeometric arithmetic.
 
 `population` is the number of results, `sample` how many of them were looked at, `bad` how many of
 the population are bad, `bad_seen` how many bad ones the look found.
 """
 
-import heapq
-from collections.abc import Iterable
 from fractions import Fraction
-from hashlib import sha256
 from math import ceil, comb
 
 # With one result in five bad, a look at so many sees a bad one in at least
@@ -16,19 +13,6 @@ _SIZES = ((100, 5), (1_000, 7), (10_000, 9))
 _LARGEST_SIZE = 11
 _BAD_SHARE = Fraction(1, 5)
 _NARROW_SPACE = "\u202f"
-
-
-def draw(seed: str, keys: Iterable[str], size: int) -> list[str]:
-    """A simple random sample of the keys, in the order of sha256(seed + key).
-
-    The same seed and keys give the same sample, and a larger one begins with the smaller, so
-    drawing more only adds. Memory grows with `size`, not with the number of keys.
-    """
-
-    def rank(key: str) -> bytes:
-        return sha256((seed + key).encode()).digest()
-
-    return heapq.nsmallest(size, keys, key=rank)
 
 
 def default_size(population: int) -> int:

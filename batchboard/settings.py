@@ -81,7 +81,6 @@ MIDDLEWARE = [
     "batchboard.middleware.SignInRequiredMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
-    "django_htmx.middleware.HtmxMiddleware",
     "batchboard.middleware.RefusalMiddleware",
 ]
 TEMPLATES = [

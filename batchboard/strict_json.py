@@ -114,7 +114,7 @@ def _number(digits: str) -> float:
 
 
 def _constant(name: str) -> NoReturn:
-    raise JsonError(f"{name} is no JSON number")
+    raise JsonError(f"{name} is not a JSON number")
 
 
 _DECODER = json.JSONDecoder(

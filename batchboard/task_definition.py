@@ -1,5 +1,6 @@
 """What defines one version of a task type."""
 
+import json
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,3 +18,9 @@ class TaskDefinition:
     key: str | None
     check: tuple[str, ...]
     contract: dict[str, Any] | None
+
+
+def shared_bytes(system: str, contract: dict[str, Any] | None) -> int:
+    """UTF-8 bytes that every call sends beside its item's prompt."""
+    schema = "" if contract is None else json.dumps(contract)
+    return len(system.encode()) + len(schema.encode())

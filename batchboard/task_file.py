@@ -10,8 +10,6 @@ from batchboard import template
 from batchboard.task_definition import TaskDefinition
 from dispatch import contract
 
-__all__ = ["TaskDefinition", "TaskFileError", "parse", "parse_bytes"]
-
 MAX_NAME_CHARACTERS = 120
 MAX_MODEL_CHARACTERS = 100
 MAX_TEXT_BYTES = 1_000_000

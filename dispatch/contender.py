@@ -24,6 +24,9 @@ OUTPUT_SHARE = 0.5
 was not used is given back."""
 
 BATCHES_AT_ONCE = 200
+"""One decision looks at so many batches: those with an item that may be called come first, so that
+batches whose items are all under way cannot keep the others out."""
+
 TURN_BYTES = 50
 """What the provider may put around the texts of one turn of a conversation."""
 
@@ -41,7 +44,10 @@ LEFT JOIN batchboard_measured m ON m.version_id = b.version_id AND m.mode = b.mo
 LEFT JOIN batchboard_warmcache c
     ON c.version_id = b.version_id AND c.mode = b.mode AND c.salt = b.cache_salt
 WHERE b.state IN ('queued', 'running') AND b.blocked = ''
-ORDER BY b.priority DESC, b.id LIMIT %s
+ORDER BY CASE WHEN b.cursor < b.total OR EXISTS (
+    SELECT 1 FROM batchboard_item i
+    WHERE i.batch_id = b.id AND i.state = 'waiting' AND i.due_at IS NOT NULL AND i.due_at <= %s
+) THEN 0 ELSE 1 END, b.priority DESC, b.id LIMIT %s
 """
 RETURNED = """
 SELECT id, key, position, prompt_bytes, outcome, EXISTS (
@@ -266,5 +272,5 @@ class Contender:
 
 def contenders(live: Live, limits: Limits, now: datetime) -> list[Contender]:
     """All batches that may ask, first in line first."""
-    found = rows.execute(OPEN_BATCHES, [BATCHES_AT_ONCE])
+    found = rows.execute(OPEN_BATCHES, [now, BATCHES_AT_ONCE])
     return [Contender(Row(*columns), live, limits, now) for columns in found]

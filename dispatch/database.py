@@ -16,6 +16,14 @@ def hand_back_connection() -> None:
         connection.close()
 
 
+def close_connections() -> None:
+    """Keep none open, not even to an SQLite file: for threads that come and go, and for streams,
+    which need the database only as they begin."""
+    for connection in connections.all(initialized_only=True):
+        if not connection.in_atomic_block:
+            connection.close()
+
+
 def drop_connection() -> None:
     """Let go of a connection that may be broken; the next statement opens another."""
     for connection in connections.all(initialized_only=True):

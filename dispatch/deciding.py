@@ -6,7 +6,7 @@ from datetime import datetime
 
 from batchboard import rows
 from batchboard.models import Limits, ModelLimit
-from batchboard.models.lifecycle import decision
+from batchboard.models.decision import decision
 from dispatch.buckets import Buckets
 
 

@@ -1,20 +1,18 @@
 """Estimates before a run: what the provider counts, what this task type measured, arithmetic."""
 
-from __future__ import annotations
-
 import asyncio
 import logging
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from django.utils import timezone
 
 from batchboard.estimate import Allowed, Estimate, Work, estimate
 from batchboard.models import Limits, Measured, Mode, ModelLimit, RunOptions, TaskVersion
 from batchboard.models.prices import applied
-from batchboard.task_file import TaskDefinition
+from batchboard.task_definition import TaskDefinition, shared_bytes
 from dispatch.modes import MODES
 from dispatch.modes.cached import lifetime, minimum_tokens
 from dispatch.modes.provider_batch import LIFETIME
@@ -22,11 +20,6 @@ from dispatch.modes.single import Single
 from dispatch.modes.work import ItemWork, VersionWork
 from dispatch.provider import count_tokens, make_client
 from dispatch.purse import OVERHEAD_TOKENS
-
-if TYPE_CHECKING:
-    pass
-else:
-    pass
 
 log = logging.getLogger(__name__)
 SAMPLE = 3
@@ -136,9 +129,6 @@ def _seen(version: TaskVersion | None, mode: str) -> Measured:
 
 def draft_work(definition: TaskDefinition, shared_tokens: int | None = None) -> VersionWork:
     """A definition as calls would need it, before any version of it is stored."""
-    import json
-
-    contract = "" if definition.contract is None else json.dumps(definition.contract)
     return VersionWork(
         id=0,
         model=definition.model,
@@ -147,7 +137,7 @@ def draft_work(definition: TaskDefinition, shared_tokens: int | None = None) -> 
         max_tokens=definition.max_tokens,
         schema=definition.contract,
         shared_tokens=shared_tokens,
-        shared_bytes=len(definition.system.encode()) + len(contract.encode()),
+        shared_bytes=shared_bytes(definition.system, definition.contract),
     )
 
 

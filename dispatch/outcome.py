@@ -71,8 +71,8 @@ ROUTES: Mapping[Outcome, Route] = {
         sorted(TRANSIENT),
         Route(
             Action.RETRY,
-            "Tried twice more, after a growing delay. While the provider answers nobody, no try is"
-            " lost.",
+            "Tried again, twice at the most, after a growing delay."
+            " While the provider answers no call at all, no try is counted.",
             times=2,
             share=TRANSIENT,
         ),

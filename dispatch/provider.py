@@ -127,7 +127,7 @@ def read_message(message: dict[str, Any], status: int, headers: Any) -> Reply:
     """An answer of the provider as a reply; one without a stop reason was cut off on its way."""
     stop = message.get("stop_reason")
     if stop is not None and not isinstance(stop, str):
-        raise TypeError("The answer's stop reason is no text.")
+        raise TypeError("The answer's stop reason is not text.")
     blocks = message.get("content") or []
     text = "".join(block.get("text", "") for block in blocks if block.get("type") == "text")
     if stop is None:

@@ -15,7 +15,7 @@ from typing import Any
 
 from batchboard import rows
 from batchboard.models import Attempt, Batch, ItemInput, Limits, ModelLimit, Worker
-from batchboard.models.lifecycle import decision
+from batchboard.models.decision import decision
 from batchboard.states import UNFINISHED_BATCH
 from dispatch import recorder, sdk
 from dispatch.calls import Began, Call, Finished

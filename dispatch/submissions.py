@@ -22,7 +22,7 @@ from django.db import connections
 
 from batchboard import rows, signals
 from batchboard.models import Submission
-from batchboard.models.lifecycle import decision
+from batchboard.models.decision import decision
 from batchboard.pricing import Usage
 from batchboard.states import OPEN_BATCH, BatchState, SubmissionState
 from dispatch import holding, recorder

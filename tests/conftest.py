@@ -1,7 +1,8 @@
-"""What tests with a database have: empty process caches, no broker, a clock that they move."""
+"""What all tests have: patience with a busy machine, empty process caches, a clock to move."""
 
 from datetime import timedelta
 
+import hypothesis
 import pytest
 from django.utils import timezone
 
@@ -9,6 +10,12 @@ from batchboard import rows, signals
 from batchboard.models import StoredPrice
 from dispatch import price_rows, rescue, versions
 from tests.factories import START
+
+# A busy machine is no failure.
+hypothesis.settings.register_profile(
+    "tests", deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow]
+)
+hypothesis.settings.load_profile("tests")
 
 
 @pytest.fixture(autouse=True)

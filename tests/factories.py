@@ -1,11 +1,13 @@
 """What tests start from: small real rows, and calls that ended as a test wants them to."""
 
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from itertools import count
 
 from django.contrib.auth.models import Group
 
 from batchboard import rows
+from batchboard.arms import Way, read_ways
 from batchboard.models import (
     Attempt,
     Batch,
@@ -16,6 +18,7 @@ from batchboard.models import (
     User,
     Worker,
 )
+from batchboard.models.tallying import tasks_of
 from batchboard.pricing import Usage
 from batchboard.roles import Role
 from dispatch import governor
@@ -157,3 +160,9 @@ def states(batch):
 
 def live_count(**filters):
     return Attempt.objects.live().filter(**filters).count()
+
+
+def arm_of(batches, label):
+    """What the items of `batches` did and cost, item by item; keys of one batch can be paired."""
+    (arm,) = read_ways([Way(label, batches)])
+    return replace(arm, tasks=tasks_of(batches))

@@ -3,6 +3,7 @@
 import csv
 import json
 import sys
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +20,7 @@ from batchboard.cli.saying import messages, say, say_json
 from batchboard.cli.terminal import Terminal, printable
 from batchboard.cli.watching import warn_without_worker, watch
 from batchboard.export import harmless
-from batchboard.models import Batch, Limits, Mode, suggested_deadline
+from batchboard.models import Attempt, Batch, Limits, Mode, suggested_deadline
 from batchboard.models.attempt import TOKENS
 from batchboard.summary import number, stamp, summary
 from batchboard.task_definition import TaskDefinition
@@ -193,9 +194,12 @@ def export(options: Options) -> int:
     if options["output"]:
         with Path(options["output"]).open("wb") as file:
             file.writelines(pieces)
-        messages.print(f"{batch.succeeded:,} results written to {options['output']}")
+        if options["json"]:
+            say_json({"results": batch.succeeded, "file": options["output"]})
+        else:
+            messages.print(f"{batch.succeeded:,} results written to {options['output']}")
     elif options["format"] == "xlsx" and sys.stdout.isatty():
-        raise CommandError("A workbook is no text: name a file with -o.", returncode=BAD_INPUT)
+        raise CommandError("A workbook is not text: name a file with -o.", returncode=BAD_INPUT)
     else:
         sys.stdout.flush()
         sys.stdout.buffer.writelines(pieces)
@@ -210,16 +214,30 @@ LEDGER = (
 
 
 def ledger(options: Options) -> int:
-    batch = _find(options)
+    attempts = _find(options).attempts.select_related("item").order_by("id")
+    if options["json"]:
+        found = (zip(LEDGER, _ledger_row(one), strict=True) for one in attempts)
+        say_json([{name: _plain(value) for name, value in row} for row in found])
+        return DONE
     writer = csv.writer(sys.stdout)
     writer.writerow(LEDGER)
-    for a in batch.attempts.select_related("item").order_by("id").iterator(chunk_size=2_000):
-        writer.writerow(
-            [harmless(a.item.key), a.pk, a.model, a.mode, a.outcome, a.status, a.request_id,
-             *(getattr(a, name) for name in TOKENS), a.cost, a.reserved, a.latency_ms,
-             stamp(a.started_at), stamp(a.ended_at)]
-        )  # fmt: skip
+    for one in attempts.iterator(chunk_size=2_000):
+        key, *rest = _ledger_row(one)
+        writer.writerow([harmless(key), *rest])
     return DONE
+
+
+def _ledger_row(one: Attempt) -> list[Any]:
+    """An attempt in the columns of LEDGER."""
+    return [
+        one.item.key, one.pk, one.model, one.mode, one.outcome, one.status, one.request_id,
+        *(getattr(one, name) for name in TOKENS), one.cost, one.reserved, one.latency_ms,
+        stamp(one.started_at), stamp(one.ended_at),
+    ]  # fmt: skip
+
+
+def _plain(value: Any) -> Any:
+    return number(value) if isinstance(value, Decimal) else value
 
 
 def _task_type(options: Options) -> TaskDefinition:

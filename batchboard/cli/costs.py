@@ -25,7 +25,7 @@ UNKNOWN = "–"
 NAMED = 8
 """Of task types, where none is meant by a name."""
 
-KEYS = "mode, version, since, until"
+FILTERS = ("mode", "version", "since", "until")
 _COLUMNS = (
     "arm", "cost per task", "against before", "passed", "failed", "from cache", "per hour",
     "verdict",
@@ -157,8 +157,10 @@ def _past(text: str) -> Past:
     given: dict[str, Any] = {}
     for part in text.split(","):
         key, equals, value = (piece.strip() for piece in part.partition("="))
-        if not equals or key not in {"mode", "version", "since", "until"}:
-            raise _bad(f"{part.strip()!r} is no filter: give {KEYS}, such as mode=single.")
+        if not equals or key not in FILTERS:
+            raise _bad(
+                f"{part.strip()!r} is not a filter: give {', '.join(FILTERS)}, such as mode=single."
+            )
         if key in given:
             raise _bad(f"{key} is given twice in {text!r}.")
         given[key] = _value(key, value)
@@ -171,16 +173,16 @@ def _past(text: str) -> Past:
 def _value(key: str, value: str) -> Any:
     if key == "mode":
         if value not in Mode.values:
-            raise _bad(f"There is no mode {value!r}: there are {', '.join(Mode.values)}.")
+            raise _bad(f"There is no mode {value!r}: the modes are {', '.join(Mode.values)}.")
         return value
     if key == "version":
         if not value.isascii() or not value.isdigit() or not 1 <= int(value[:10]) <= 10**9:
-            raise _bad(f"{value!r} is no version: give its number, such as version=2.")
+            raise _bad(f"{value!r} is not a version: give its number, such as version=2.")
         return int(value)
     try:
         moment = datetime.fromisoformat(value)
     except ValueError as error:
-        raise _bad(f"{value!r} is no day: write it as {key}=2026-01-31.") from error
+        raise _bad(f"{value!r} is not a day: write it as {key}=2026-01-31.") from error
     return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
 
 

@@ -94,7 +94,9 @@ def _find(options: Options) -> Recurring:
     try:
         return Recurring.objects.get(public_id=options["id"])
     except Recurring.DoesNotExist as error:
-        raise bad_input("There is no such: `manage.py recurring list` shows them.") from error
+        raise bad_input(
+            "There is no such recurring batch: `manage.py recurring list` shows them."
+        ) from error
 
 
 def _task_type(options: Options) -> tuple[TaskType, TaskVersion | None]:

@@ -70,7 +70,7 @@ class Lines:
     def _text(self, raw: bytes, offset: int) -> str:
         if b"\0" in raw:
             raise IngestError(
-                f"Line {self.number} holds a NUL byte, so this is no plain text file.",
+                f"Line {self.number} holds a NUL byte, so this is not a plain text file.",
                 line=self.number,
                 hint="Save it as UTF-8 text.",
             )

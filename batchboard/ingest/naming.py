@@ -66,7 +66,7 @@ class Keys:
                 f"{self._unit}s {first} and {line} have the same key {shown(key)}.",
                 line=line,
                 column=column,
-                hint=f"Keys must differ: mend the column {shown(column)} or choose another.",
+                hint=f"Keys must differ: fix the column {shown(column)} or choose another.",
             )
         return key
 
@@ -81,7 +81,7 @@ class Keys:
             f"The key on {self._unit.lower()} {line} is neither text nor a whole number.",
             line=line,
             column=column,
-            hint=f"Mend the field {shown(column)} or choose another as the key.",
+            hint=f"Fix the field {shown(column)} or choose another as the key.",
         )
 
     def _refuse_unusable(self, key: str, line: int, column: str) -> None:

@@ -1,8 +1,5 @@
 """The decision on a review: the results go, or they do not and their items may go again."""
 
-# mypy: disable-error-code="misc"
-# `self` of the mixin is declared as the Batch that it is mixed into.
-
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -10,6 +7,7 @@ from django.db import models
 from django.utils import timezone
 
 from batchboard.models.copying import copies
+from batchboard.models.decision import decision
 from batchboard.models.review import Review, ReviewState, Verdict
 from batchboard.models.run_options import RunOptions
 from batchboard.roles import Right, require
@@ -28,8 +26,6 @@ class Approving:
     def approve(self: "Batch", by: Any = None, override: str = "") -> None:
         """Let the results go. Every drawn result must be judged; more bad ones than the plan
         allows need a reason, and the right to override."""
-        from batchboard.models.lifecycle import decision
-
         require(by, Right.REVIEW, f"approve {self.name}")
         with decision() as limits:
             review = self.open_review
@@ -56,8 +52,6 @@ class Approving:
         are queued again as a new batch, under the newest version of the task type or another.
         `progress` is told how many of those are stored; `with_it` is called in the transaction in
         which they are queued and the results refused."""
-        from batchboard.models.lifecycle import decision
-
         self.check_rejection(reason, by, rerun, version)
         again = self._rerun(rerun, by, version, progress) if rerun else None
         try:

@@ -17,8 +17,8 @@ from django.db.models import F
 from django.utils import timezone
 
 from batchboard import rows
+from batchboard.models.decision import turn
 from batchboard.models.item import Item, ItemInput
-from batchboard.models.lifecycle import turn
 from batchboard.states import BatchState, ItemState, MoveRefused
 
 if TYPE_CHECKING:

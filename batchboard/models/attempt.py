@@ -150,6 +150,12 @@ class Attempt(models.Model):
         return f"attempt {self.pk} at {self.item_id}"
 
     @property
+    def cache_write_tokens(self) -> int | None:
+        """Written to the cache, to be kept for however long; None where that is unknown."""
+        short, long = self.cache_write_5m_tokens, self.cache_write_1h_tokens
+        return None if short is None and long is None else (short or 0) + (long or 0)
+
+    @property
     def bound(self) -> Decimal | None:
         """The most that an unknown cost can be; None where it is known, or has no bound."""
         return None if self.cost is not None or self.price_id is None else self.reserved

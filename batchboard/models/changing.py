@@ -12,6 +12,7 @@ from django.db.models import F
 from django.utils import timezone
 
 from batchboard import signals
+from batchboard.models.decision import decision
 from batchboard.models.event import Event
 from batchboard.roles import Right, require
 from batchboard.states import UNFINISHED_BATCH, BatchState, Block, MoveRefused
@@ -66,8 +67,6 @@ class Changing:
         More money lifts a block for want of it, and more time one for want of that. Raises
         NotPossible for a value that cannot be, MoveRefused once the batch has ended.
         """
-        from batchboard.models.lifecycle import decision
-
         require(by, Right.OPERATE, "change a batch")
         for name, value in values.items():
             if not SETTINGS[name].allowed(value):
@@ -97,8 +96,6 @@ class Changing:
 
     def cancel_items(self: "Batch", among: "ItemQuerySet | None" = None, by: Any = None) -> int:
         """Cancel what waits, all or those `among`; what is in flight goes on. Returns how many."""
-        from batchboard.models.lifecycle import decision
-
         require(by, Right.OPERATE, "cancel items")
         with decision():
             self.refresh_from_db()

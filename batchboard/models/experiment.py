@@ -15,9 +15,9 @@ from django.utils import timezone
 from batchboard.drawing import budget_shares, shuffled
 from batchboard.models.arriving import NewItem
 from batchboard.models.batch import Batch, new_seed
+from batchboard.models.decision import decision
 from batchboard.models.event import Event
 from batchboard.models.fields import UsdField
-from batchboard.models.lifecycle import decision
 from batchboard.models.opaque_id import opaque_id
 from batchboard.models.run_options import RunOptions
 from batchboard.models.task_type import TaskVersion

@@ -1,18 +1,17 @@
 """The verbs that move a batch through its life, each one conditional UPDATE and its event."""
 
-import fcntl
-from collections.abc import Collection, Iterator
-from contextlib import contextmanager
+from collections.abc import Collection
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 from django.conf import settings
-from django.db import connection, transaction
+from django.db import transaction
 from django.db.models import F, Max
 from django.utils import timezone
 
 from batchboard import signals
 from batchboard.models.attempt import Attempt
+from batchboard.models.decision import decision
 from batchboard.models.event import Event
 from batchboard.models.limits import Limits
 from batchboard.models.pair_tally import PairTally
@@ -30,31 +29,6 @@ from batchboard.states import (
 if TYPE_CHECKING:
     from batchboard.models.batch import Batch
     from batchboard.models.item import ItemQuerySet
-
-
-@contextmanager
-def decision() -> Iterator[Limits]:
-    """A transaction that holds the governor's lock, as everything that moves items must.
-
-    One lock, always taken first: so nobody can hold a batch that another, who holds its items,
-    waits for.
-    """
-    with turn(), transaction.atomic():
-        limits = Limits.objects.select_for_update().filter(pk=1).first()
-        yield limits or Limits.objects.get_or_create(pk=1)[0]
-
-
-@contextmanager
-def turn() -> Iterator[None]:
-    """What goes around every longer writing transaction. On SQLite, wait for one's turn before it
-    begins: a file lock wakes the next in line at once, where SQLite itself would sleep and look
-    again."""
-    if connection.vendor != "sqlite" or connection.in_atomic_block:
-        yield
-        return
-    with (settings.DATA_DIR / "turn").open("w") as file:
-        fcntl.flock(file, fcntl.LOCK_EX)
-        yield
 
 
 class Lifecycle:

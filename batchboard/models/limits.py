@@ -24,6 +24,10 @@ class LimitsManager(models.Manager["Limits"]):
         limits = self.first()
         return limits or self.get_or_create(pk=1)[0]
 
+    def shown(self) -> "Limits":
+        """The same, read together with who paused everything, whom pages name."""
+        return self.select_related("paused_by").first() or self.current()
+
 
 class Limits(models.Model):
     """One row. A null setting means: what the environment says.

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from django.db import models
 
 from batchboard.compare.pairing import Pairing
+from batchboard.models.decision import decision
 from batchboard.models.tallying import tasks_of
 
 if TYPE_CHECKING:
@@ -27,7 +28,6 @@ class PairTallyManager(models.Manager["PairTally"]):
     def catch_up(self) -> int:
         """Sum up the experiments of which every arm ended; returns how many."""
         from batchboard.models.experiment import Experiment
-        from batchboard.models.lifecycle import decision
 
         over = Experiment.objects.filter(pairs=None).exclude(arms__batch__tally=None)
         count = 0

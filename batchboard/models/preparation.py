@@ -10,8 +10,8 @@ from django.db import models
 from django.utils import timezone
 
 from batchboard.models.batch import Batch
+from batchboard.models.decision import decision
 from batchboard.models.experiment import Experiment
-from batchboard.models.lifecycle import decision
 from batchboard.models.opaque_id import opaque_id
 from batchboard.models.upload import Upload
 from batchboard.states import MoveRefused

@@ -4,9 +4,6 @@ A reservation is a name and a time on the drawn result itself. It is taken and r
 conditional UPDATE of that row, which alone says who won, and it runs out by itself.
 """
 
-# mypy: disable-error-code="misc"
-# `self` of the mixin is declared as the Batch that it is mixed into.
-
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any, Self
 

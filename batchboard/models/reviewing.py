@@ -6,13 +6,15 @@ from typing import TYPE_CHECKING, Any
 
 from django.utils import timezone
 
-from batchboard import sampling
+from batchboard.drawing import draw
 from batchboard.models.approving import Approving
+from batchboard.models.decision import decision
 from batchboard.models.event import Event
 from batchboard.models.item import Item
 from batchboard.models.reserving import Reserving
 from batchboard.models.review import Review, ReviewState, SampledItem, Verdict
 from batchboard.roles import Right, require
+from batchboard.sampling import default_size
 from batchboard.states import BatchState, MoveRefused
 
 if TYPE_CHECKING:
@@ -67,8 +69,6 @@ class Reviewing(Approving, Reserving):
 
     def draw_more(self: "Batch", count: int, by: Any = None) -> int:
         """Draw `count` further results (as many as are left); the first ones stay drawn."""
-        from batchboard.models.lifecycle import decision
-
         require(by, Right.REVIEW, f"draw more results of {self.name}")
         with decision():
             review = self.open_review
@@ -104,12 +104,12 @@ class Reviewing(Approving, Reserving):
 
     def _open_review(self: "Batch", keys: list[str]) -> None:
         review = self.reviews.create(seed=self.seed, population=len(keys))
-        size = max(SMALLEST_SAMPLE, self.sample_size or sampling.default_size(len(keys)))
+        size = max(SMALLEST_SAMPLE, self.sample_size or default_size(len(keys)))
         self._draw(review, keys, size)
 
     def _draw(self: "Batch", review: Review, keys: list[str], size: int) -> int:
         drawn = set(review.sampled.values_list("item__key", flat=True))
-        chosen = [key for key in sampling.draw(review.seed, keys, size) if key not in drawn]
+        chosen = [key for key in draw(review.seed, keys, size) if key not in drawn]
         ids = dict(self.items.filter(key__in=chosen).values_list("key", "id"))
         SampledItem.objects.bulk_create(
             SampledItem(review=review, item_id=ids[key], place=len(drawn) + n)
@@ -126,8 +126,6 @@ class Reviewing(Approving, Reserving):
         return list(self.items.succeeded().values_list("key", flat=True))
 
     def _set_verdict(self: "Batch", key: str, verdict: str, note: str, by: Any) -> None:
-        from batchboard.models.lifecycle import decision
-
         with decision():
             review = self.open_review
             drawn = (

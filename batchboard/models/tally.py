@@ -13,6 +13,7 @@ from django.db import models
 from django.db.models import F, Q
 
 from batchboard.batch_sums import BatchSums
+from batchboard.models.decision import decision
 from batchboard.models.tallying import measured
 from batchboard.states import UNFINISHED_BATCH
 
@@ -41,7 +42,6 @@ class TallyManager(models.Manager["Tally"]):
         """Sum up what ended in another way than by finishing: cancelled batches, once the last of
         their calls ended. Returns how many."""
         from batchboard.models.batch import Batch
-        from batchboard.models.lifecycle import decision
 
         done = F("succeeded") + F("dead") + F("cancelled")
         over = (

@@ -2,13 +2,12 @@
 
 import json
 from hashlib import sha256
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 from django.conf import settings
 from django.db import models, transaction
 
-if TYPE_CHECKING:
-    from batchboard.task_definition import TaskDefinition
+from batchboard.task_definition import TaskDefinition, shared_bytes
 
 
 class VersionConflict(Exception):
@@ -31,7 +30,7 @@ class TaskType(models.Model):
 
 class TaskVersionManager(models.Manager["TaskVersion"]):
     def for_definition(
-        self, definition: "TaskDefinition", by: Any = None, base: int | None = None
+        self, definition: TaskDefinition, by: Any = None, base: int | None = None
     ) -> "TaskVersion":
         """The version that says what `definition` says: the newest if it does, else a new one.
 
@@ -100,10 +99,8 @@ class TaskVersion(models.Model):
         super().save(*args, **kwargs)
 
     @property
-    def definition(self) -> "TaskDefinition":
+    def definition(self) -> TaskDefinition:
         """What this version says, apart from the record that it is."""
-        from batchboard.task_definition import TaskDefinition
-
         return TaskDefinition(
             name=self.task_type.name,
             model=self.model,
@@ -118,15 +115,14 @@ class TaskVersion(models.Model):
     @property
     def shared_bytes(self) -> int:
         """UTF-8 bytes that every call of this version sends beside its item's prompt."""
-        contract = json.dumps(self.contract) if self.contract is not None else ""
-        return len(self.system.encode()) + len(contract.encode())
+        return shared_bytes(self.system, self.contract)
 
     def newest(self) -> Self:
         """The newest version of the same task type."""
         return type(self).objects.filter(task_type=self.task_type_id).latest("number")  # type: ignore[return-value]
 
 
-def definition_digest(definition: "TaskDefinition") -> str:
+def definition_digest(definition: TaskDefinition) -> str:
     """A digest over everything that changes what is sent, checked or looked for."""
     content = [
         definition.model,

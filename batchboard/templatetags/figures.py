@@ -14,6 +14,7 @@ register = template.Library()
 
 UNKNOWN = "–"
 NARROW_SPACE = "\u202f"
+FIGURE_SPACE, PUNCTUATION_SPACE = "\u2007", "\u2008"
 CENT, TENTH_OF_A_CENT = Decimal("0.01"), Decimal("0.001")
 MOST_DECIMALS = 9
 MINUTE, HOUR, DAY = 60, 3_600, 86_400
@@ -57,6 +58,14 @@ def usd_per_million(amount: Decimal) -> str:
 def count(number: int | None) -> str:
     """A whole number with its thousands apart; unknown is not 0."""
     return UNKNOWN if number is None else f"{number:,}"
+
+
+@register.filter
+def spaces_to(number: int, most: int) -> str:
+    """Spaces as wide as the digits that `number` has fewer than `most`, so that nothing beside a
+    figure moves while it changes."""
+    lacking = f"{most:,}"[: max(0, len(f"{most:,}") - len(f"{number:,}"))]
+    return "".join(PUNCTUATION_SPACE if mark == "," else FIGURE_SPACE for mark in lacking)
 
 
 @register.filter

@@ -50,6 +50,8 @@ def _resume(batch: Batch) -> Action:
 
 
 def _review_label(batch: Batch, review: ReviewProgress) -> str:
+    if not review.drawn:
+        return "Decide"
     if review.judged < review.drawn:
         return "Review"
     return "Approve" if review.bad <= batch.allowed_bad else "Decide"

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from urllib.parse import urlencode
 
 from batchboard.states import ItemState
+from batchboard.whole_numbers import whole_number
 from dispatch.outcome import Outcome
 
 LONGEST = 200
@@ -80,6 +81,5 @@ def _clean(text: str) -> str:
 
 
 def _position(value: str) -> int | None:
-    if not (value.isascii() and value.isdigit() and len(value) <= 10):
-        return None
-    return int(value) if int(value) <= LARGEST_POSITION else None
+    number = whole_number(value)
+    return None if number is None or number > LARGEST_POSITION else number

@@ -17,15 +17,13 @@ from batchboard.views.activity import activity
 from batchboard.views.asked import Asked
 from batchboard.views.bulk import bulk
 from batchboard.views.cards import Card, cards
-from batchboard.views.columns import COLUMNS, ENDED, column_of, with_relations
+from batchboard.views.columns import BY_NAME, column_of, with_relations
 from batchboard.views.failures import failures, said
 from batchboard.views.figures import figures_of
 from batchboard.views.item_page import item_page
 from batchboard.views.limits_bar import limits_bar
 from batchboard.views.sharing import shared
 from batchboard.views.workers import workers_lately
-
-TITLES = {column.name: column.title for column in (*COLUMNS, ENDED)}
 
 
 @require_safe
@@ -62,12 +60,13 @@ def _batch(request: HttpRequest, public_id: str) -> dict[str, Any]:
         "limits": limits,
         "workers": workers,
         "sent_at": _sent_at(found),
-        "column": TITLES[column_of(found.state, found.started_at)],
+        "column": BY_NAME[column_of(found.state, found.started_at)].title,
         "may_operate": may(request.user, Right.OPERATE),
         "may_comment": may(request.user, Right.COMMENT),
         "may_export": may(request.user, Right.EXPORT),
         "changeable": found.state in CHANGEABLE_BATCH,
         "failures": failed,
+        "all_succeeded": found.succeeded == found.total,
         "failed_attempts": sum(failure.attempts for failure in failed),
         "activity": activity(found),
         "page": page,

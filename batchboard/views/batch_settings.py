@@ -13,8 +13,10 @@ from django_htmx.http import HttpResponseClientRedirect
 
 from batchboard.models import Batch, Mode
 from batchboard.models.changing import SETTINGS, NotPossible
+from batchboard.money import plain
 from batchboard.roles import Right, require
 from batchboard.states import MoveRefused
+from batchboard.views.requests import is_fragment
 
 NUMBER = {"inputmode": "decimal", "autocomplete": "off"}
 NAMES = {"budget": "budget", "concurrency": "N", "priority": "priority", "deadline": "deadline"}
@@ -79,9 +81,9 @@ def batch_settings(request: HttpRequest, public_id: str) -> HttpResponse:
     if batch.mode == Mode.PROVIDER_BATCH:
         form.speak_of_requests()
     if request.method == "POST" and form.is_valid() and _change(request, batch, form):
-        fragment = "HX-Request" in request.headers
+        fragment = is_fragment(request)
         return HttpResponseClientRedirect(back) if fragment else redirect(back)
-    name = "batch/_settings.html" if "HX-Request" in request.headers else "batch/settings.html"
+    name = "batch/_settings.html" if is_fragment(request) else "batch/settings.html"
     return render(request, name, {"form": form, "batch": batch})
 
 
@@ -96,11 +98,7 @@ def _as_they_are(batch: Batch) -> dict[str, Any]:
 
 
 def _short(amount: Decimal | None) -> str:
-    """Without the zeros that say nothing: 1.5, 20."""
-    if amount is None:
-        return ""
-    text = f"{round(amount, 10):f}"
-    return text.rstrip("0").rstrip(".") if "." in text else text
+    return "" if amount is None else plain(round(amount, 10))
 
 
 def _change(request: HttpRequest, batch: Batch, form: BatchSettingsForm) -> bool:

@@ -15,10 +15,21 @@ from batchboard.roles import Right, rights_of
 from batchboard.views.board_filter import MOST_CARDS, STATES, BoardFilter
 from batchboard.views.card_markup import card_markup
 from batchboard.views.cards import calls_in_flight, cards, live_items
-from batchboard.views.columns import CARDS_SHOWN, COLUMNS, ENDED, Column, counts, fetch_relations
+from batchboard.views.columns import (
+    BY_NAME,
+    CARDS_SHOWN,
+    COLUMNS,
+    ENDED,
+    Column,
+    counts,
+    fetch_relations,
+)
 from batchboard.views.limits_bar import limits_bar
 from batchboard.views.sharing import shared
 from batchboard.views.workers import workers_lately
+
+MOST_LIKELY_WANTED = ("running", "review", "queued", "draft", "released")
+"""Where a narrow screen looks for cards, if nobody asked for a column."""
 
 
 @dataclass(frozen=True)
@@ -85,14 +96,15 @@ def _shown(request: HttpRequest) -> BoardFilter:
 
 
 def _columns(shown: BoardFilter, rights: frozenset[Right], now: datetime) -> dict[str, Any]:
-    limits = Limits.objects.select_related("paused_by").first() or Limits.objects.current()
+    limits = Limits.objects.shown()
     workers = workers_lately(now)
     among = shown.batches()
     number = counts(among)
     columns = (*COLUMNS, ENDED) if shown.ended else COLUMNS
-    batches = _each_once(
-        {column.name: column.batches(among, shown.most(column.name)) for column in columns}
-    )
+    preparations = [] if shown.narrows else list(Preparation.objects.shown_on_board())
+    unasked = _first_with_cards(number, has_preparations=bool(preparations))
+    read = {column.name: column.batches(among, shown.most(column.name)) for column in columns}
+    batches = _each_once(read)
     every = [batch for column in batches.values() for batch in column]
     fetch_relations(every)
     found = cards(
@@ -101,17 +113,19 @@ def _columns(shown: BoardFilter, rights: frozenset[Right], now: datetime) -> dic
     filled = [
         _fill(
             column,
-            number[column.name],
+            number[column.name] - len(read[column.name]) + len(batches[column.name]),
             [card_markup(found[batch.pk], column, rights) for batch in batches[column.name]],
             shown,
+            shown.column or unasked,
         )
         for column in columns
     ]
     return {
         "filter": shown,
         "columns": filled,
-        "preparations": [] if shown.narrows else list(Preparation.objects.shown_on_board()),
-        "total": sum(number[column.name] for column in (*COLUMNS, ENDED)),
+        "unasked": unasked,
+        "preparations": preparations,
+        "total": sum(number[name] for name in BY_NAME),
         "rejected": number["rejected"],
         "cancelled": number["ended"] - number["rejected"],
         "toggle": shown.address(
@@ -130,13 +144,23 @@ def _each_once(batches: dict[str, list[Batch]]) -> dict[str, list[Batch]]:
     return {name: [b for b in found if last[b.pk] == name] for name, found in batches.items()}
 
 
-def _fill(column: Column, number: int, found: list[SafeString], shown: BoardFilter) -> FilledColumn:
+def _first_with_cards(number: dict[str, int], *, has_preparations: bool) -> str:
+    """What a narrow screen opens on: no empty column while another has cards."""
+    for name in MOST_LIKELY_WANTED:
+        if number[name] or (name == "draft" and has_preparations):
+            return name
+    return MOST_LIKELY_WANTED[0]
+
+
+def _fill(
+    column: Column, number: int, found: list[SafeString], shown: BoardFilter, opened: str
+) -> FilledColumn:
     more = shown.address(**{column.name: min(MOST_CARDS, len(found) + CARDS_SHOWN)})
     return FilledColumn(
         column,
         max(number, len(found)),
         found,
-        column.name == shown.column,
+        column.name == opened,
         shown.address(column=column.name),
         more if len(found) < min(number, MOST_CARDS) else "",
     )

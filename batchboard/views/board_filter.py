@@ -10,7 +10,8 @@ from django.db.models import Q
 from batchboard.models import Batch
 from batchboard.models.batch import BatchQuerySet
 from batchboard.states import OPEN_BATCH, UNFINISHED_BATCH, BatchState
-from batchboard.views.columns import CARDS_SHOWN, NAMES
+from batchboard.views.columns import BY_NAME, CARDS_SHOWN
+from batchboard.whole_numbers import whole_number
 
 MOST_CARDS = 150
 """More cards than these in one column help nobody: the filter finds the others."""
@@ -29,28 +30,29 @@ STATES = {
 @dataclass(frozen=True)
 class BoardFilter:
     """Task type and owner by primary key, a state of `STATES`, a part of the name; `column` is the
-    one that a narrow screen shows, `cards` how many each column shows beyond the first fifty."""
+    one that a narrow screen was asked to show, `cards` how many each column shows beyond the first
+    fifty."""
 
     type: int | None = None
     owner: int | None = None
     state: str = ""
     q: str = ""
     ended: bool = False
-    column: str = "running"
+    column: str = ""
     cards: Mapping[str, int] = field(default_factory=dict)
 
     @classmethod
     def of(cls, query: Mapping[str, Any]) -> "BoardFilter":
         state, column = query.get("state", ""), query.get("column", "")
-        cards = {name: _number(query.get(name, "")) for name in NAMES}
+        cards = {name: whole_number(query.get(name, "")) for name in BY_NAME}
         ended = bool(query.get("ended"))
         return cls(
-            type=_number(query.get("type", "")),
-            owner=_number(query.get("owner", "")),
+            type=whole_number(query.get("type", "")),
+            owner=whole_number(query.get("owner", "")),
             state=state if state in STATES else "",
             q=query.get("q", "").strip()[:LONGEST_TEXT].replace("\0", ""),
             ended=ended,
-            column=column if column in NAMES and (ended or column != "ended") else "running",
+            column=column if column in BY_NAME and (ended or column != "ended") else "",
             cards={
                 name: min(MOST_CARDS, number)
                 for name, number in cards.items()
@@ -97,11 +99,7 @@ class BoardFilter:
             "state": self.state,
             "q": self.q,
             "ended": "1" if self.ended else "",
-            "column": "" if self.column == "running" else self.column,
+            "column": self.column,
             **self.cards,
         } | changes
         return "?" + urlencode({name: value for name, value in asked.items() if value})
-
-
-def _number(text: str) -> int | None:
-    return int(text) if text.isascii() and text.isdigit() and len(text) < 10 else None

@@ -74,7 +74,11 @@ def _on_items(
 
 
 def _meant(batch: Batch, asked: Asked, request: HttpRequest) -> ItemQuerySet:
-    """The selected items, where the button stands over the table and any are; else the filter's."""
+    """The one item that the address names; the selected ones, where the button stands over the
+    table and any are; else the filter's."""
+    one = whole_number(request.GET.get("item", ""))
+    if one is not None:
+        return Item.objects.filter(pk=one)
     given = map(whole_number, request.POST.getlist("item"))
     selected = [pk for pk in given if pk is not None]
     if selected and "selected" in request.GET:

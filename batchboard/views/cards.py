@@ -14,7 +14,7 @@ from batchboard.models.run_options import group_size
 from batchboard.states import BATCH_MOVES, UNFINISHED_BATCH, BatchState
 from batchboard.views.actions import Action, action
 from batchboard.views.progress import Progress, cells_of, progress
-from batchboard.views.reasons import HELP, SILENT, Reason, last_items, reason
+from batchboard.views.reasons import HELP, SILENT, TIMED, Reason, last_items, reason
 from batchboard.views.review_progress import ReviewProgress, review_progress
 from batchboard.views.submitted import Submitted, submitted
 
@@ -233,9 +233,17 @@ def _times(
     if batch.mode == Mode.PROVIDER_BATCH and batch.ended:
         # Results come all at once after a long wait, so how many there are says nothing.
         return passed, None
+    waits = _waits(batch, now)
     if not batch.ended:
-        return passed, batch.estimate_seconds
-    return passed, passed / batch.ended * (batch.total - batch.ended)
+        expected = batch.estimate_seconds
+        return passed, None if expected is None else waits + expected
+    return passed, waits + passed / batch.ended * (batch.total - batch.ended)
+
+
+def _waits(batch: Batch, now: datetime) -> float:
+    """Seconds until anything of it is sent, where that is known: they come before the rest."""
+    until = batch.waits_until if batch.waits_for in TIMED else None
+    return max(0.0, (until - now).total_seconds()) if until else 0.0
 
 
 def _paused_at(batches: list[int]) -> dict[int, datetime]:

@@ -73,7 +73,8 @@ ENDED = Column(
     "Nothing was rejected or cancelled.", short="Ended",
 )  # fmt: skip
 
-NAMES = frozenset(column.name for column in (*COLUMNS, ENDED))
+BY_NAME = {column.name: column for column in (*COLUMNS, ENDED)}
+"""Those of the board, and the one that is shown when somebody asks for it, last."""
 
 
 def column_of(state: str, started_at: datetime | None) -> str:
@@ -114,7 +115,7 @@ def fetch_relations(batches: Sequence[Batch]) -> None:
 
 def counts(among: BatchQuerySet) -> dict[str, int]:
     """How many batches stand in each column, and how many of those that ended were rejected."""
-    found = dict.fromkeys((*sorted(NAMES), "rejected"), 0)
+    found = dict.fromkeys((*BY_NAME, "rejected"), 0)
     rows = (
         among.order_by()
         .values_list("state")

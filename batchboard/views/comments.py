@@ -9,6 +9,7 @@ from django.views.decorators.http import require_POST
 from batchboard.models import Batch, Comment
 from batchboard.roles import NotAllowed
 from batchboard.states import MoveRefused
+from batchboard.views.requests import is_fragment
 
 
 @require_POST
@@ -23,7 +24,7 @@ def comments(request: HttpRequest, public_id: str) -> HttpResponse:
         raise
     except MoveRefused as refusal:
         refused = str(refusal)
-    if "HX-Request" in request.headers:
+    if is_fragment(request):
         return HttpResponse(refused, status=422 if refused else 204, content_type="text/plain")
     if refused:
         messages.error(request, refused)

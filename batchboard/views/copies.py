@@ -11,7 +11,7 @@ from django_htmx.http import HttpResponseClientRedirect
 from batchboard.models import Batch, Preparation, PreparationKind, PreparationState
 from batchboard.models.preparation import COPIES
 from batchboard.roles import Right, require
-from batchboard.views.review_acting import is_swap, person
+from batchboard.views.requests import is_fragment, person
 from dispatch import intake_tasks
 
 AT_ONCE = 2_000
@@ -34,8 +34,8 @@ def copy(request: HttpRequest, public_id: str) -> HttpResponse:
     found = _find(public_id)
     if found.state == PreparationState.DONE and found.batch:
         address = reverse("batch", args=[found.batch.public_id])
-        return HttpResponseClientRedirect(address) if is_swap(request) else redirect(address)
-    name = "copies/_copy.html" if is_swap(request) else "copies/copy.html"
+        return HttpResponseClientRedirect(address) if is_fragment(request) else redirect(address)
+    name = "copies/_copy.html" if is_fragment(request) else "copies/copy.html"
     return render(request, name, {"preparation": found, "source": found.source})
 
 

@@ -19,7 +19,7 @@ from batchboard.views.cost_choices import Choice, Chosen
 from batchboard.views.cost_finding import comparison_of
 from batchboard.views.cost_shown import Arm, Shown
 from batchboard.views.cost_weeks import weekly_plot, weeks_of
-from batchboard.views.review_acting import is_swap
+from batchboard.views.requests import is_fragment
 from batchboard.weekly import usual_rate, yearly
 
 TITLES = (
@@ -40,7 +40,7 @@ def costs(request: HttpRequest) -> HttpResponse:
     if asked and (chosen.choice is None or chosen.choice.experiment != asked):
         return redirect("experiment", get_object_or_404(Experiment, public_id=asked).public_id)
     context = {"chosen": chosen, "shown": "costs"} | found_of(chosen)
-    name = "costs/_costs.html" if is_swap(request) else "costs/costs.html"
+    name = "costs/_costs.html" if is_fragment(request) else "costs/costs.html"
     answer = render(request, name, context)
     patch_vary_headers(answer, ["HX-Request"])
     return answer

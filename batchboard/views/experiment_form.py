@@ -27,6 +27,7 @@ from batchboard.preparing import counted
 from batchboard.views.kept_form import KeptForm, ask_for_count
 from batchboard.views.new_fields import Field
 from batchboard.views.refusing import operators_only
+from batchboard.views.requests import is_fragment
 from batchboard.views.task_choices import task_choices
 from batchboard.whole_numbers import whole_number
 
@@ -57,12 +58,12 @@ class NewExperiment(KeptForm[PreparedExperiment]):
     def first_fields(self, request: HttpRequest) -> dict[str, str]:
         """Of `?type=`, a task type, its newest version and the last batch that did something; so
         many items of each as `?items=` says."""
-        asked, n = request.GET.get("type", ""), request.GET.get("items", "")
-        n = n if n.isascii() and n.isdecimal() and len(n) < 7 else ""
-        n = str(min(MOST_ITEMS, max(2, int(n)))) if n else ""
-        if not (asked.isascii() and asked.isdecimal() and len(asked) < 10):
+        asked = whole_number(request.GET.get("type", ""))
+        items = whole_number(request.GET.get("items", ""))
+        n = "" if items is None else str(min(MOST_ITEMS, max(2, items)))
+        if asked is None:
             return first_fields(n=n)
-        version = TaskVersion.objects.filter(task_type=int(asked)).order_by("-number").first()
+        version = TaskVersion.objects.filter(task_type=asked).order_by("-number").first()
         if version is None:
             return first_fields(n=n)
         last = _sources(version).filter(started_at__isnull=False).first()
@@ -136,7 +137,7 @@ def new(request: HttpRequest) -> HttpResponse:
 @require_http_methods(["GET", "POST"])
 @operators
 def form(request: HttpRequest, public_id: str) -> HttpResponse:
-    return FORM.show(request, public_id, part="HX-Request" in request.headers)
+    return FORM.show(request, public_id, part=is_fragment(request))
 
 
 @require_POST

@@ -27,7 +27,7 @@ from batchboard.views.cards import Card, cards, live_items
 from batchboard.views.cost_choices import Chosen
 from batchboard.views.costs import found_of
 from batchboard.views.refusing import operators_only
-from batchboard.views.review_acting import is_swap
+from batchboard.views.requests import is_fragment
 from dispatch import pump
 
 SHOWN = 100
@@ -107,7 +107,7 @@ def experiments(request: HttpRequest) -> HttpResponse:
 def experiment(request: HttpRequest, public_id: str) -> HttpResponse:
     """The page; htmx gets the part that changes."""
     found = _find(public_id)
-    name = "experiments/_live.html" if is_swap(request) else "experiments/experiment.html"
+    name = "experiments/_live.html" if is_fragment(request) else "experiments/experiment.html"
     return render(request, name, _context(found))
 
 
@@ -161,7 +161,7 @@ def _act(request: HttpRequest, public_id: str, verb: str) -> HttpResponse:
     try:
         getattr(found, verb)(by=request.user)
     except MoveRefused as refusal:
-        if "HX-Request" in request.headers:
+        if is_fragment(request):
             return HttpResponse(
                 str(refusal), status=HTTPStatus.CONFLICT, content_type="text/plain; charset=utf-8"
             )

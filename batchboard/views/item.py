@@ -13,11 +13,13 @@ from django.views.decorators.vary import vary_on_headers
 from batchboard import strict_json, template
 from batchboard.models import Batch, Item
 from batchboard.models.looking import Returned, returned
-from batchboard.states import BatchState
+from batchboard.roles import Right, may
+from batchboard.states import UNFINISHED_BATCH, BatchState, ItemState
 from batchboard.views.asked import Asked
 from batchboard.views.excerpt import Excerpt, as_text, excerpt
 from batchboard.views.failures import said
 from batchboard.views.item_search import found
+from batchboard.views.requests import is_fragment
 from batchboard.views.tries import tries
 
 
@@ -59,10 +61,13 @@ def item(request: HttpRequest, public_id: str, key: str) -> HttpResponse:
         "output": _output(batch, shown, came, whole),
         "tries": tries(shown, attempts, came, whole),
         "said": said(shown.outcome) if shown.outcome else "",
+        "may_send_again": shown.state == ItemState.DEAD
+        and batch.state in UNFINISHED_BATCH | {BatchState.REVIEW}
+        and may(request.user, Right.OPERATE),
         "previous": _neighbour(batch, asked, shown, "before"),
         "next": _neighbour(batch, asked, shown, "after"),
     }  # fmt: skip
-    fragment = "HX-Request" in request.headers
+    fragment = is_fragment(request)
     return render(request, "batch/_item.html" if fragment else "batch/item.html", context)
 
 

@@ -21,6 +21,7 @@ from batchboard.models import (
 from batchboard.models.preparation import new_preparation_id
 from batchboard.models.upload import MAX_UPLOAD_BYTES
 from batchboard.preparing import Prepared
+from batchboard.views.requests import is_fragment
 from dispatch import intake_tasks
 
 ID = re.compile(r"p_[2-9a-z]{10}")
@@ -126,7 +127,7 @@ class KeptForm(Generic[R]):
             return redirect(self.address, public_id)
         self.keep(preparation, request)
         not_taken = self._take_file(preparation, request)
-        part = "HX-Request" in request.headers
+        part = is_fragment(request)
         if not part and not not_taken:
             return redirect(self.address, public_id)
         return self.render(request, preparation, part=part, not_taken=not_taken)

@@ -62,11 +62,6 @@ class Listed:
     prices: list[tuple[Decimal, str]]
     source: str
 
-    @property
-    def cache_write_tokens(self) -> int | None:
-        short, long = self.attempt.cache_write_5m_tokens, self.attempt.cache_write_1h_tokens
-        return None if short is None and long is None else (short or 0) + (long or 0)
-
 
 @require_safe
 def costs_ledger(request: HttpRequest) -> HttpResponse:

@@ -112,7 +112,7 @@ def limits_page(
     errors: dict[str, str] | None = None,
 ) -> dict[str, Any]:
     now = rows.now()
-    row = Limits.objects.select_related("paused_by").first() or Limits.objects.current()
+    row = Limits.objects.shown()
     models = models_by_name()
     shown = RANGES.get(request.GET.get("range", ""), RANGES["hour"])
     made = changes()

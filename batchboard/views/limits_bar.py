@@ -142,7 +142,7 @@ def limits_bar(limits: Limits, workers: Workers, now: datetime) -> LimitsBar:
 def current_bar() -> LimitsBar:
     """The bar of a page that reads nothing of the limits for itself."""
     now = rows.now()
-    limits = Limits.objects.select_related("paused_by").first() or Limits.objects.current()
+    limits = Limits.objects.shown()
     return limits_bar(limits, workers_lately(now), now)
 
 

@@ -12,7 +12,8 @@ from batchboard.models import Batch
 from batchboard.roles import rights_of
 from batchboard.views.hub import Event, Listener, hub
 from batchboard.views.painting import View
-from batchboard.views.staying import Stay, hand_back_connections, stays
+from batchboard.views.staying import Stay, stays
+from dispatch.database import close_connections
 
 LONGEST_SECONDS = 600
 """A stream ends after this time and the browser opens another, so that one whose session has ended
@@ -46,7 +47,7 @@ def _views(request: HttpRequest) -> list[View]:
     try:
         return [_view(request, query) for query in asked or [request.GET]]
     finally:
-        hand_back_connections()
+        close_connections()
 
 
 def _view(request: HttpRequest, asked: QueryDict) -> View:

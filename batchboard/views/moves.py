@@ -12,11 +12,11 @@ from django.views.decorators.http import require_http_methods, require_POST
 from batchboard.models import Batch
 from batchboard.roles import NotAllowed, Right, require, rights_of
 from batchboard.states import MoveRefused
-from batchboard.views.columns import COLUMNS, ENDED
+from batchboard.views.columns import BY_NAME
 from batchboard.views.placement import Placement, placement, placements
+from batchboard.views.requests import is_fragment
 
 Verb = Callable[[Batch, HttpRequest], str]
-COLUMNS_BY_NAME = {column.name: column for column in (*COLUMNS, ENDED)}
 
 
 def _move(verb: Verb) -> Callable[[HttpRequest, str], HttpResponse]:
@@ -28,11 +28,11 @@ def _move(verb: Verb) -> Callable[[HttpRequest, str], HttpResponse]:
         except NotAllowed:
             raise
         except MoveRefused as refusal:
-            if _is_script(request):
+            if is_fragment(request):
                 return _sentence(str(refusal), HTTPStatus.CONFLICT)
             messages.error(request, str(refusal))
         else:
-            if _is_script(request):
+            if is_fragment(request):
                 return _sentence(done)
         return redirect("board") if "board" in request.GET else redirect("batch", public_id)
 
@@ -67,7 +67,7 @@ def batch_placement(request: HttpRequest, public_id: str) -> HttpResponse:
 def _place(request: HttpRequest, public_id: str) -> HttpResponse:
     require(request.user, Right.OPERATE, "move a batch")
     batch = get_object_or_404(Batch, public_id=public_id)
-    column = COLUMNS_BY_NAME.get(request.POST.get("column", ""))
+    column = BY_NAME.get(request.POST.get("column", ""))
     if column is None:
         raise Http404
     means = placement(batch, column, rights_of(request.user))
@@ -77,16 +77,12 @@ def _place(request: HttpRequest, public_id: str) -> HttpResponse:
 
 
 def _not_placed(request: HttpRequest, batch: Batch, means: Placement) -> HttpResponse:
-    if _is_script(request):
+    if is_fragment(request):
         return _sentence(means.says, HTTPStatus.CONFLICT)
     if means.opens:
         return redirect(means.opens)
     messages.error(request, f"{batch.name}: {means.says}")
     return redirect("board")
-
-
-def _is_script(request: HttpRequest) -> bool:
-    return "HX-Request" in request.headers
 
 
 def _sentence(text: str, status: int = HTTPStatus.OK) -> HttpResponse:

@@ -16,7 +16,7 @@ def rows(preparation: Preparation, prepared: Prepared) -> list[tuple[list[str], 
     found = []
     for row in upload.head:
         tokens = None
-        if prepared.definition is not None:
+        if prepared.definition is not None and prepared.fills_prompt:
             size = len(template.render(prepared.definition.prompt, row).encode())
             tokens = round(size * ratio)
         cells = [template.as_text(row.get(name)) for name in upload.columns]
@@ -25,9 +25,12 @@ def rows(preparation: Preparation, prepared: Prepared) -> list[tuple[list[str], 
 
 
 def prompt(preparation: Preparation, prepared: Prepared) -> list[tuple[str, bool]]:
-    """The first item's prompt, with what came from the item told apart."""
+    """The first item's prompt, with what came from the item told apart; as it is written where the
+    items lack what it names."""
     upload = preparation.upload
     if not prepared.prompt:
         return []
     row = upload.head[0] if upload is not None and upload.head else None
-    return [(prepared.prompt, False)] if row is None else template.parts(prepared.prompt, row)
+    if row is None or not prepared.fills_prompt:
+        return [(prepared.prompt, False)]
+    return template.parts(prepared.prompt, row)

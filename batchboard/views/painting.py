@@ -5,7 +5,6 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 from asgiref.sync import sync_to_async
-from django.db import connections
 from django.template.loader import render_to_string
 
 from batchboard import rows
@@ -13,12 +12,11 @@ from batchboard.models import Batch, Limits
 from batchboard.roles import Right
 from batchboard.views.card_markup import card_markup
 from batchboard.views.cards import Card, cards, live_items
-from batchboard.views.columns import COLUMNS, ENDED, column_of, fetch_relations
+from batchboard.views.columns import BY_NAME, column_of, fetch_relations
 from batchboard.views.figures import figures_of
 from batchboard.views.limits_bar import limits_bar
 from batchboard.views.workers import Workers, workers_lately
-
-BY_NAME = {column.name: column for column in (*COLUMNS, ENDED)}
+from dispatch.database import close_connections
 
 REMEMBERED = 10_000
 """Batches whose places are kept in mind; beyond, all are forgotten, and browsers ask once more."""
@@ -64,9 +62,7 @@ class Painter:
             bar = {"limits": _bar(limits, workers, now)}
             return Painted({view: bar | _elements(found, limits, view) for view in views}, moved)
         finally:
-            for connection in connections.all(initialized_only=True):
-                if not connection.in_atomic_block:
-                    connection.close()
+            close_connections()
 
     def _moved(self, found: Iterable[Card], changed: Set[str]) -> bool:
         """Whether a card changed its place, or anything changed that is no card."""

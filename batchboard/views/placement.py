@@ -9,7 +9,7 @@ from batchboard.models import Batch
 from batchboard.roles import NEEDED, Right
 from batchboard.states import BATCH_MOVES, BatchState
 from batchboard.templatetags.figures import usd
-from batchboard.views.columns import COLUMNS, ENDED, Column, column_of
+from batchboard.views.columns import BY_NAME, Column, column_of
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,7 @@ BY_ITSELF = {
 
 def placements(batch: Batch, rights: frozenset[Right]) -> list[Placement]:
     """What each column of the board means for this batch."""
-    return [placement(batch, column, rights) for column in (*COLUMNS, ENDED)]
+    return [placement(batch, column, rights) for column in BY_NAME.values()]
 
 
 def placement(batch: Batch, column: Column, rights: frozenset[Right]) -> Placement:
@@ -98,7 +98,7 @@ def _why_not(batch: Batch, column: str, here: str) -> str:
     if batch.state == BatchState.INGESTING:
         return "Its items are still coming in."
     return {
-        "draft": "It was started: it can be paused or cancelled, but is no draft again.",
+        "draft": "It was started: pause or cancel it; it cannot become a draft again.",
         "queued": "It has begun already.",
         "running": "Put it into Queued: it runs as soon as the limits allow.",
         "review": "It comes to review when every item has ended. Start it first.",

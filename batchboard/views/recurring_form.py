@@ -20,6 +20,7 @@ from batchboard.models import (
 )
 from batchboard.models.run_options import RunColumns
 from batchboard.preparing import PRIORITIES, Prepared, read_options
+from batchboard.whole_numbers import whole_number
 
 UPLOAD, BATCH, COMMAND = "upload", "batch", "command"
 NEWEST, FIXED = "newest", "fixed"
@@ -173,7 +174,7 @@ def _read_name(form: RecurringForm) -> None:
 
 def _read_task(form: RecurringForm) -> None:
     how, _, pk = form.fields["task"].partition(":")
-    number = int(pk) if pk.isascii() and pk.isdigit() and len(pk) < 10 else 0
+    number = whole_number(pk) or 0
     if how == NEWEST:
         found = TaskType.objects.filter(pk=number, versions__isnull=False).first()
         form.values |= {"task_type": found, "version": None}

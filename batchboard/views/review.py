@@ -10,14 +10,16 @@ from django.views.decorators.http import require_safe
 
 from batchboard.models import Batch, Verdict
 from batchboard.states import MoveRefused
-from batchboard.views.review_acting import acting, batch_of, is_swap, person, to_review
+from batchboard.views.requests import is_fragment, person
+from batchboard.views.review_acting import acting, batch_of, to_review
 from batchboard.views.review_page import review_page
+from batchboard.whole_numbers import whole_number
 
 
 @require_safe
 def review(request: HttpRequest, public_id: str) -> HttpResponse:
     found = batch_of(public_id)
-    if not is_swap(request):
+    if not is_fragment(request):
         return _render(request, found, "review/review.html", request.GET)
     answer = _render(request, found, "review/_swap.html", request.GET)
     answer["HX-Replace-Url"] = request.get_full_path()
@@ -66,10 +68,10 @@ def retraction(request: HttpRequest, batch: Batch) -> HttpResponse:
 @acting("draw more results")
 def draw(request: HttpRequest, batch: Batch) -> HttpResponse:
     """Draw more, and go on to the first of them where nothing else was left to judge."""
-    count, key = request.POST.get("count", ""), request.POST.get("item", "")
-    if not (count.isascii() and count.isdigit() and 0 < int(count[:9]) <= batch.total):
+    count, key = whole_number(request.POST.get("count", "")), request.POST.get("item", "")
+    if not count or count > batch.total:
         raise MoveRefused("Say how many more to draw.")
-    batch.draw_more(int(count[:9]), by=request.user)
+    batch.draw_more(count, by=request.user)
     is_judged = batch.open_review.sampled.judged().filter(item__key=key).exists()
     return to_review(
         batch, (batch.reserve_next(request.user, after=key) if is_judged else None) or key

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 from functools import wraps
-from typing import cast
 from urllib.parse import urlencode
 
 from django.contrib import messages
@@ -11,7 +10,7 @@ from django.shortcuts import get_object_or_404, redirect
 from django.urls import reverse
 from django.views.decorators.http import require_POST
 
-from batchboard.models import Batch, User
+from batchboard.models import Batch
 from batchboard.roles import NotAllowed, Right, require
 from batchboard.states import MoveRefused
 
@@ -49,17 +48,6 @@ def batch_of(public_id: str) -> Batch:
     return get_object_or_404(Batch.objects.select_related(*related), public_id=public_id)
 
 
-def person(request: HttpRequest) -> User:
-    """Who is signed in; the middleware lets nobody else come this far."""
-    return cast(User, request.user)
-
-
 def to_review(batch: Batch, key: str | None = None) -> HttpResponse:
     query = f"?{urlencode({'item': key})}" if key else ""
     return redirect(reverse("review", args=[batch.public_id]) + query)
-
-
-def is_swap(request: HttpRequest) -> bool:
-    """Whether htmx asks for a part of the page."""
-    asks = "HX-Request" in request.headers
-    return asks and "HX-History-Restore-Request" not in request.headers

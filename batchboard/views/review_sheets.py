@@ -14,9 +14,11 @@ from batchboard.money import decimals_of
 from batchboard.templatetags.values import SHOWN_AT_FIRST
 from batchboard.views.copies import AT_ONCE, begin
 from batchboard.views.failures import said
-from batchboard.views.review_acting import acting, batch_of, is_swap, person, to_review
+from batchboard.views.requests import is_fragment, person
+from batchboard.views.review_acting import acting, batch_of, to_review
 from batchboard.views.review_decision import Decision
 from batchboard.views.review_page import latest_review
+from batchboard.whole_numbers import whole_number
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -63,9 +65,7 @@ def _approve(request: HttpRequest, batch: Batch) -> HttpResponse:
 @acting("reject results")
 def _reject(request: HttpRequest, batch: Batch) -> HttpResponse:
     rerun, number = request.POST.get("rerun", ""), request.POST.get("version", "")
-    version = None
-    if number.isascii() and number.isdigit():
-        version = batch.version.task_type.versions.filter(number=int(number[:9])).first()
+    version = batch.version.task_type.versions.filter(number=whole_number(number) or 0).first()
     reason, which = request.POST.get("reason", ""), rerun if rerun in {"bad", "all"} else None
     batch.check_rejection(reason, request.user, which, version)
     items = batch.to_send_again(which, batch.open_review).count() if which else 0
@@ -106,4 +106,4 @@ def _sheet(
 ) -> HttpResponse:
     """The sheet alone for htmx, which puts it in a dialog; else a page around it."""
     context |= {"batch": batch, "sheet": name, "title": title}
-    return render(request, name if is_swap(request) else "review/sheet.html", context)
+    return render(request, name if is_fragment(request) else "review/sheet.html", context)

@@ -9,15 +9,14 @@ from django.urls import reverse
 from django.views.decorators.http import require_safe
 
 from batchboard.models import Batch, Item
-from batchboard.views.columns import COLUMNS, ENDED, column_of
+from batchboard.views.columns import BY_NAME, column_of
 from batchboard.views.item_search import begins
+from batchboard.views.requests import is_fragment
 
 LONGEST = 200
 BATCHES, ITEMS = 6, 5
 BATCHES_SEARCHED = 1_000
 """Keys are looked for in the newest batches only: one step in the index of keys for each."""
-
-TITLES = {column.name: column.title for column in (*COLUMNS, ENDED)}
 
 
 @dataclass(frozen=True)
@@ -35,7 +34,7 @@ class Hit:
 def search(request: HttpRequest) -> HttpResponse:
     text = request.GET.get("q", "").strip()[:LONGEST].replace("\0", "")
     context = {"asked": text, "hits": hits(text) if text else []}
-    name = "search/_hits.html" if "HX-Request" in request.headers else "search/search.html"
+    name = "search/_hits.html" if is_fragment(request) else "search/search.html"
     return render(request, name, context)
 
 
@@ -51,7 +50,7 @@ def _batches(text: str) -> list[Hit]:
         Hit(
             f"hit-{batch.public_id}",
             batch.name,
-            TITLES[column_of(batch.state, batch.started_at)],
+            BY_NAME[column_of(batch.state, batch.started_at)].title,
             reverse("batch", args=[batch.public_id]),
         )
         for batch in found[:BATCHES]

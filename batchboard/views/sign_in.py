@@ -1,7 +1,5 @@
 """Signing in, signing out, and what people set for themselves."""
 
-from typing import cast
-
 from django.contrib import messages
 from django.contrib.auth import update_session_auth_hash
 from django.contrib.auth.forms import PasswordChangeForm, SetPasswordForm
@@ -14,7 +12,7 @@ from django.views.decorators.http import require_http_methods
 
 from batchboard.forms import SignInForm
 from batchboard.known_device import remember
-from batchboard.models import User
+from batchboard.views.requests import person
 
 
 class SignIn(LoginView):
@@ -44,7 +42,7 @@ sign_out = LogoutView.as_view()
 @require_http_methods(["GET", "POST"])
 def password(request: HttpRequest) -> HttpResponse:
     """Who signed in with a one-time password just proved it; everybody else gives the old one."""
-    user = cast(User, request.user)
+    user = person(request)
     form_class = SetPasswordForm if user.must_change_password else PasswordChangeForm
     form = form_class(user, request.POST or None)
     again = form.fields["new_password2"]
@@ -62,7 +60,7 @@ def password(request: HttpRequest) -> HttpResponse:
 @never_cache
 @require_http_methods(["GET", "POST"])
 def account(request: HttpRequest) -> HttpResponse:
-    user = cast(User, request.user)
+    user = person(request)
     if request.method == "POST":
         user.single_keys = "single_keys" in request.POST
         user.save(update_fields=["single_keys"])

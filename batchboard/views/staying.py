@@ -10,12 +10,13 @@ from dataclasses import dataclass
 from asgiref.sync import sync_to_async
 from django.contrib.auth import HASH_SESSION_KEY, SESSION_KEY
 from django.contrib.sessions.models import Session
-from django.db import DatabaseError, connections
+from django.db import DatabaseError
 from django.utils import timezone
 from django.utils.crypto import constant_time_compare
 
 from batchboard.models import User
 from batchboard.roles import Right, rights_of
+from dispatch.database import close_connections
 
 log = logging.getLogger(__name__)
 
@@ -83,14 +84,7 @@ def look(open_streams: Sequence[Stay]) -> None:
                 or rights_of(user) != stay.rights
             )
     finally:
-        hand_back_connections()
-
-
-def hand_back_connections() -> None:
-    """A stream needs no database for long, and would keep the connection that it was asked with."""
-    for connection in connections.all(initialized_only=True):
-        if not connection.in_atomic_block:
-            connection.close()
+        close_connections()
 
 
 stays = Stays()

@@ -14,6 +14,7 @@ from batchboard.models import TaskType, TaskVersion, VersionConflict
 from batchboard.task_file import TaskFileError
 from batchboard.views.differing import changes
 from batchboard.views.refusing import operators_only
+from batchboard.views.requests import is_fragment
 from batchboard.views.task_choices import models
 from batchboard.whole_numbers import whole_number
 
@@ -75,7 +76,7 @@ def _save(request: HttpRequest, task_type: TaskType | None) -> HttpResponse:
     taken = None if task_type else TaskType.objects.filter(name=_name(fields)).first()
     if taken is not None:
         problems |= {PREFIX + "name": Problem("There is a task type of that name already.")}
-    if "HX-Request" in request.headers:
+    if is_fragment(request):
         return _show(request, task_type, fields, _base(request), problems)
     if definition is None:
         return _show(request, task_type, fields, _base(request), problems, status=422)
@@ -123,8 +124,8 @@ def _show(
         "changes": changes(definition_form.write(conflict.definition), fields) if conflict else [],
         **more,
     }
-    fragment = "HX-Request" in request.headers
-    page = "task_types/_edit_form.html" if fragment else "task_types/edit.html"
+    fragment = is_fragment(request)
+    page = "task_types/_editor.html" if fragment else "task_types/edit.html"
     return render(request, page, context, status=status)
 
 
@@ -140,5 +141,4 @@ def _name(fields: Mapping[str, str]) -> str:
 
 
 def _base(request: HttpRequest) -> int:
-    text = request.POST.get("base", "")
-    return int(text) if text.isdecimal() and len(text) < 9 else 0
+    return whole_number(request.POST.get("base", "")) or 0

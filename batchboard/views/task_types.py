@@ -18,6 +18,7 @@ from batchboard.roles import Right, may
 from batchboard.task_toml import NotWritable, dump
 from batchboard.views.differing import Change, changes
 from batchboard.views.trying import trials_of
+from batchboard.whole_numbers import whole_number
 
 TRIALS_SHOWN = 5
 
@@ -138,5 +139,4 @@ def _changes(older: TaskVersion, newer: TaskVersion) -> list[Change]:
 
 
 def _number(request: HttpRequest, name: str) -> int:
-    text = request.GET.get(name, "")
-    return int(text) if text.isdecimal() and len(text) < 9 else 0
+    return whole_number(request.GET.get(name, "")) or 0

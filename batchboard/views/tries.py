@@ -35,11 +35,6 @@ class Try:
         """The request mode in words; how many share a call is the batch's to say."""
         return mode_words(self.attempt.mode)
 
-    @property
-    def cache_write_tokens(self) -> int | None:
-        short, long = self.attempt.cache_write_5m_tokens, self.attempt.cache_write_1h_tokens
-        return None if short is None and long is None else (short or 0) + (long or 0)
-
 
 def tries(
     item: Item, attempts: Sequence[Attempt], came: Mapping[int, Returned], whole: str

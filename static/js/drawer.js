@@ -1,5 +1,5 @@
 // Opens `a[data-drawer]` beside the page, at the link's own address. Esc and the browser's way back
-// close it; J and K go to the neighbours; R opens the raw answer.
+// close it.
 (() => {
   const drawer = document.getElementById("drawer");
   const body = document.getElementById("drawer-body");
@@ -38,7 +38,7 @@
       drawer.close();
     } else {
       event.preventDefault();
-      if (drawer.contains(link) && !link.dataset.step) more(link.href);
+      if (drawer.contains(link) && !link.matches("[data-step]")) more(link.href);
       else show(link.href);
     }
   });
@@ -75,18 +75,5 @@
 
   drawer.addEventListener("click", (event) => {
     if (event.target === drawer) drawer.close();
-  });
-
-  document.addEventListener("keydown", (event) => {
-    if (event.ctrlKey || event.metaKey || event.altKey || event.target.closest("input, textarea, select")) return;
-    const item = document.getElementById("item-shown");
-    if (!item || document.body.dataset.keys === "off") return;
-    const key = event.key.toLowerCase();
-    const step = item.querySelector(`[data-step="${CSS.escape(key)}"]`);
-    const raw = item.querySelector("[data-raw]");
-    if (step) step.click();
-    else if (key === "r" && raw) raw.open = !raw.open;
-    else return;
-    event.preventDefault();
   });
 })();

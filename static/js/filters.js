@@ -6,13 +6,14 @@
   const SETTLED = 200;
   const form = document.getElementById("filters");
   const columns = document.getElementById("columns");
+  const { unasked } = form.elements.column.dataset;
   const NARROWING = ["type", "owner", "state", "q", "ended"];
   let settling = 0;
   let typing = false;
 
   function ask(typed = false) {
     clearTimeout(settling);
-    const query = new URLSearchParams([...new FormData(form)].filter(([name, value]) => value && !(name === "column" && value === "running")));
+    const query = new URLSearchParams([...new FormData(form)].filter(([name, value]) => value && !(name === "column" && value === unasked)));
     remember(query, typed);
     htmx.trigger(columns, "asked");
   }
@@ -29,7 +30,7 @@
 
   function fill(asked) {
     for (const field of form.elements) {
-      if (field.name) field.value = asked.get(field.name) ?? (field.name === "column" ? "running" : "");
+      if (field.name) field.value = asked.get(field.name) ?? (field.name === "column" ? unasked : "");
     }
   }
 

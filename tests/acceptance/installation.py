@@ -84,6 +84,7 @@ class Installation:
             self._process.wait(15)
         finally:
             self._process.kill()
+            self._process.wait()
             self.output.close()
 
     @property

@@ -19,9 +19,12 @@ ITEMS = 100
 WATCH = """() => {
   window.shifted = [];
   const name = (node) => node?.id || node?.className || node?.nodeName;
+  const place = ({ x, y, width, height }) => [x, y, width, height].map(Math.round).join(" ");
+  const said = ({ node, previousRect, currentRect }) =>
+    `${name(node)} (${place(previousRect)} -> ${place(currentRect)})`;
   new PerformanceObserver((list) => {
     for (const entry of list.getEntries()) {
-      window.shifted.push([entry.value, entry.sources.map(({ node }) => name(node)).join(", ")]);
+      window.shifted.push([entry.value, entry.sources.map(said).join(", ")]);
     }
   }).observe({ type: "layout-shift" });
 }"""
@@ -60,6 +63,7 @@ def test_updates_shift_nothing(
     else:
         expect(page.get_by_role("link", name="Review the sample")).to_be_visible(timeout=120_000)
     shifted = page.evaluate("shifted")
+    print(shifted)
     assert sum(value for value, _ in shifted) < MOST, shifted
 
 

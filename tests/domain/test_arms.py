@@ -5,7 +5,7 @@ from decimal import Decimal
 
 import pytest
 
-from batchboard.arms import Past, arm_of, modes_that_ran, past_arms
+from batchboard.arms import Past, modes_that_ran, past_arms
 from batchboard.compare import Verdict, compare
 from batchboard.compare.effects import total
 from batchboard.models import Attempt, Batch, Item, Limits, Tally
@@ -19,6 +19,7 @@ from tests.factories import (
     MODEL,
     START,
     admit,
+    arm_of,
     draft,
     finished,
     in_review,

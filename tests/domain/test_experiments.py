@@ -8,7 +8,7 @@ import pytest
 
 from batchboard import experimenting, intake
 from batchboard.arm_text import read_arm
-from batchboard.arms import Past, arm_of, arms_of, modes_that_ran
+from batchboard.arms import Past, arms_of, modes_that_ran
 from batchboard.compare import compare, words
 from batchboard.experimenting import PlanError
 from batchboard.models import (
@@ -27,7 +27,16 @@ from batchboard.states import BatchState, MoveRefused
 from dispatch import recorder
 from dispatch.forecast import Counted
 from dispatch.outcome import Outcome
-from tests.factories import admit, draft, finished, in_review, live_worker, person, task_version
+from tests.factories import (
+    admit,
+    arm_of,
+    draft,
+    finished,
+    in_review,
+    live_worker,
+    person,
+    task_version,
+)
 
 pytestmark = pytest.mark.django_db
 

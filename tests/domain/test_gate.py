@@ -24,8 +24,8 @@ MAY_TOUCH_ANSWERS = {
 }
 BEHIND_THE_DOOR = {"_results", "_output"}
 MAY_LOOK = {"batchboard/views/item.py", "batchboard/views/tries.py", "batchboard/views/trying.py"}
-"""Pages of one item, for people, and of trials, which are one item each. No export, API or webhook
-may be among them."""
+"""Pages of one item, for people, and of trials, which are one item each. Nothing that
+hands results on may be among them."""
 
 
 @pytest.mark.django_db

@@ -69,7 +69,7 @@ def run(worker, batch, usage=None, outcome=Outcome.OK):
     return len(ended)
 
 
-@settings(max_examples=15, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=15, suppress_health_check=list(HealthCheck))
 @given(st.data())
 def test_the_sums_are_those_of_the_attempts_however_they_ended(clock, announced, data):
     worker = live_worker(seconds=10**8)

@@ -4,7 +4,7 @@ import random
 
 import pytest
 
-from batchboard import sampling
+from batchboard.drawing import draw
 from batchboard.models import Batch, Event, Limits, SampledItem
 from batchboard.roles import Role
 from batchboard.states import MoveRefused
@@ -34,11 +34,11 @@ def test_the_sample_follows_from_the_seed_and_not_from_the_order_of_the_rows():
     shuffled = keys(20)
     random.Random(1).shuffle(shuffled)
     assert review.seed == batch.seed
-    assert drawn(batch) == sampling.draw(review.seed, shuffled, 5)
+    assert drawn(batch) == draw(review.seed, shuffled, 5)
 
 
 def test_another_seed_draws_another_sample():
-    samples = {tuple(sampling.draw(str(seed), keys(20), 5)) for seed in range(50)}
+    samples = {tuple(draw(str(seed), keys(20), 5)) for seed in range(50)}
     assert len(samples) > 45
 
 

@@ -1,6 +1,7 @@
 """What the command line shows of names and answers steers no terminal."""
 
 import io
+import json
 from contextlib import redirect_stderr, redirect_stdout
 
 import pytest
@@ -9,7 +10,7 @@ from django.core.management.base import CommandError
 
 from batchboard.cli.terminal import Terminal, printable
 from batchboard.models import Batch, Item
-from tests.factories import draft, in_review
+from tests.factories import draft, in_review, judge_all
 
 pytestmark = pytest.mark.django_db
 EVIL = "[/red]\x1b]0;mine\x07\x1b[2J\u202egpj.exe\r\x9b31m"
@@ -70,3 +71,22 @@ def test_a_terminal_takes_brackets_for_what_they_are():
 
 def test_line_breaks_and_tabs_stay():
     assert printable("a\n\tb\x00") == "a\n\tb\\x00"
+
+
+def test_the_ledger_is_the_same_for_people_and_for_machines():
+    batch = in_review(items=3)
+    head, *lines = said("ledger", batch.public_id).splitlines()
+    rows = json.loads(said("ledger", batch.public_id, "--json"))
+    assert list(rows[0]) == head.split(",")
+    assert [row["item"] for row in rows] == [line.split(",")[0] for line in lines]
+    assert sum(row["cost_usd"] for row in rows) == pytest.approx(float(batch.cost))
+
+
+def test_an_export_to_a_file_is_told_in_words_or_in_json(tmp_path):
+    batch = in_review(items=3)
+    judge_all(batch)
+    batch.approve()
+    path = str(tmp_path / "results.jsonl")
+    assert "3 results written" in said("export", batch.public_id, "-o", path)
+    told = json.loads(said("export", batch.public_id, "-o", path, "--json"))
+    assert told == {"results": 3, "file": path}

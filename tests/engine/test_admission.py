@@ -7,7 +7,7 @@ from django.db import connection
 
 from batchboard import rows
 from batchboard.models import Attempt, Batch, Limits
-from dispatch import governor, purse, recorder
+from dispatch import contender, governor, purse, recorder
 from dispatch.deciding import deciding
 from dispatch.governor import Target
 from dispatch.live import Live, count_live
@@ -180,6 +180,17 @@ def test_priority_decides_between_equals(worker, cap, slots, shares):
     cap(slots)
     plain, urgent = queued(20), queued(20, priority=1)
     assert by_batch(admit(worker).calls, plain, urgent) == shares
+
+
+def test_batches_with_nothing_left_to_send_keep_no_other_out(worker, clock, monkeypatch):
+    monkeypatch.setattr(contender, "BATCHES_AT_ONCE", 2)
+    under_way, delayed = queued(1), queued(1)
+    calls = admit(worker).calls
+    settle(worker, [c for c in calls if c.batch == delayed.pk], Outcome.SERVER)
+    late, later = queued(1), queued(1)
+    assert by_batch(admit(worker).calls, under_way, delayed, late, later) == (0, 0, 1, 1)
+    clock.advance(600)
+    assert by_batch(admit(worker).calls, delayed) == (1,)
 
 
 def test_within_a_batch_the_oldest_item_goes_first(worker, cap):

@@ -78,7 +78,7 @@ class TestItems:
         for title, count in (
             ("All", 125), ("Succeeded", 60), ("Running", 3), ("Waiting", 60), ("Dead", 2)
         ):  # fmt: skip
-            assert re.search(rf'>{title} <span class="muted">{count}</span>', text)
+            assert re.search(rf'>{title} <span class="muted">{count}\s*</span>', text)
 
     def test_pages_lead_there_and_back_without_a_gap(self, page: Client, batch: Batch) -> None:
         query, seen, pages = "", [], []
@@ -200,6 +200,23 @@ def test_failures_are_grouped_by_reason_with_what_was_done(
     assert "the item loses no try" in panel
     assert '<a href="?state=dead&amp;outcome=contract">Open</a>' in panel
     assert "Send 2 again" in panel
+
+
+def test_failures_that_cost_no_item_say_so(page: Client, make_batch: MakeBatch) -> None:
+    batch = make_batch("review", succeeded=3, started_at=STARTED, finished_at=STARTED)
+    Attempt.objects.filter(batch=batch).update(outcome="overloaded")
+    panel = page.get(f"/batches/{batch.public_id}/").content.decode().split('id="failures"')[1]
+    assert "twice at the most, after a growing delay" in panel
+    assert "All succeeded in the end." in panel
+
+
+def test_where_nothing_came_back_there_is_no_sample_to_review(
+    page: Client, make_batch: MakeBatch
+) -> None:
+    batch = make_batch("review", dead=3, started_at=STARTED, finished_at=STARTED)
+    text = page.get(f"/batches/{batch.public_id}/").content.decode()
+    assert "Review the sample" not in text
+    assert re.search(r'review/">.*?</svg>Decide</a>', text)
 
 
 def test_a_new_reason_stands_below_those_that_are_read(page: Client, make_batch: MakeBatch) -> None:

@@ -73,6 +73,24 @@ def test_a_batch_that_moves_while_the_columns_are_read_has_one_card(
     assert f'id="card-{batch.public_id}"' in columns(page)["running"][1]
 
 
+def test_a_column_counts_no_card_that_moved_on_while_it_was_read(
+    page: Client, make_batch: MakeBatch, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    make_batch("queued", waiting=3)
+    read = Column.batches
+
+    def then_it_starts(column: Column, *arguments: Any) -> list[Batch]:
+        found = read(column, *arguments)
+        if column.name == "queued":
+            Batch.objects.update(state="running", started_at=STARTED)
+        return found
+
+    monkeypatch.setattr(Column, "batches", then_it_starts)
+    count, cards = columns(page)["queued"]
+    assert count == 0
+    assert "1 more" not in cards
+
+
 @pytest.mark.parametrize("state", ["rejected", "cancelled"])
 def test_rejected_and_cancelled_are_folded_away(
     page: Client, make_batch: MakeBatch, state: str
@@ -203,6 +221,18 @@ def test_a_batch_without_a_worker_says_so(page: Client, make_batch: MakeBatch, w
     assert "nothing is sent until one runs" in text
 
 
+def test_the_time_left_holds_the_pause_that_it_begins_with(
+    page: Client, make_batch: MakeBatch, time_machine: Any
+) -> None:
+    now = timezone.now()
+    time_machine.move_to(now, tick=False)
+    make_batch(
+        "running", succeeded=30, waiting=10, started_at=now - timedelta(seconds=30),
+        waits_for="provider_pause", waits_until=now + timedelta(seconds=40),
+    )  # fmt: skip
+    assert "~50 s left" in columns(page)["running"][1]
+
+
 def test_who_paused_it_and_when(page: Client, make_batch: MakeBatch, person: User) -> None:
     batch = make_batch("running", waiting=3, started_at=STARTED)
     batch.pause(by=person)
@@ -218,6 +248,38 @@ def test_a_review_says_how_far_it_is(page: Client, make_batch: MakeBatch) -> Non
         verdict = "pass" if place else "fail"
         SampledItem.objects.create(review=review, item=item, place=place, verdict=verdict)
     assert "3 of 3 judged, 1 bad" in columns(page)["review"][1]
+
+
+def test_a_review_without_a_result_offers_no_approval(page: Client, make_batch: MakeBatch) -> None:
+    batch = make_batch("review", dead=5, finished_at=STARTED)
+    Review.objects.create(batch=batch, seed="s", population=0)
+    cards = columns(page)["review"][1]
+    assert "No result to review" in cards
+    assert ">Decide</a>" in cards
+    assert "Approve" not in cards
+
+
+@pytest.mark.parametrize(
+    ("states", "opened"),
+    [
+        (["running", "review"], "running"),
+        (["draft", "review", "released"], "review"),
+        (["draft", "queued"], "queued"),
+        (["draft", "released"], "draft"),
+        (["released"], "released"),
+    ],
+)
+def test_a_narrow_screen_opens_on_no_empty_column_while_another_has_cards(
+    page: Client, make_batch: MakeBatch, states: list[str], opened: str
+) -> None:
+    for state in states:
+        make_batch(state, waiting=1)
+    text = page.get("/").content.decode()
+    assert re.findall(r'id="tab-(\w+)"[^>]* aria-current', text) == [opened]
+    assert re.findall(r'is-shown" id="column-(\w+)"', text) == [opened]
+    assert f'name="column" value="{opened}"' in text
+    asked = page.get("/?column=queued").content.decode()
+    assert re.findall(r'id="tab-(\w+)"[^>]* aria-current', asked) == ["queued"]
 
 
 def test_an_empty_board_says_what_to_try(page: Client) -> None:
@@ -238,7 +300,7 @@ class TestLimits:
         assert text.count('class="filled"') == 5
         assert text.count('class="free"') == 3
         assert text.count('class="cut"') == 2
-        assert "cap 10<span>, cut to 8 by a 429" in text
+        assert "cap&nbsp;10<span>, cut to 8 by a 429" in text
         assert "binds" in text
 
     def test_a_large_cap_is_a_meter(self, page: Client, make_batch: MakeBatch) -> None:

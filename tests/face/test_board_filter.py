@@ -1,6 +1,7 @@
 """What the board shows of what was asked for, and that its address holds it."""
 
 import re
+from urllib.parse import urlencode
 
 import pytest
 from django.test import Client
@@ -47,11 +48,34 @@ def test_counts_are_those_of_what_was_asked_for(page: Client, make_batch: MakeBa
 
 @pytest.mark.parametrize(
     "query",
-    ["type=x", "type=99999999999", "state=nonsense", "column=nowhere", "q=%00", "released=-1"],
+    [
+        "type=x",
+        "type=99999999999999999999",
+        "state=nonsense",
+        "column=nowhere",
+        "q=%00",
+        "released=-1",
+    ],
 )
 def test_nonsense_is_no_filter(page: Client, make_batch: MakeBatch, query: str) -> None:
     batch = make_batch("running", waiting=3)
     assert shown(page, f"?{query}") == {batch.public_id}
+
+
+@pytest.mark.parametrize("query", ["?ended=1", "?ended=100&draft=100", "?state=dead&q=june"])
+def test_an_update_asks_for_what_the_address_asks_for(
+    page: Client, make_batch: MakeBatch, query: str
+) -> None:
+    make_batch("cancelled", waiting=1, name="June")
+    make_batch("rejected", dead=1, name="Also June")
+    text = page.get(f"/{query}").content.decode()
+    form = re.search(r'<form class="filters".*?</form>', text, re.S)
+    assert form
+    inputs = re.findall(r'<input[^>]* name="(\w+)" value="([^"]*)"', form[0])
+    chosen = re.findall(r'name="(\w+)"[^>]*>(?:<option.*?)?<option value="(\w+)" selected', form[0])
+    asked = page.get(f"/board/columns?{urlencode(inputs + chosen)}").content.decode()
+    every = re.compile(r'id="(?:card-b_|column-)\w+"')
+    assert every.findall(asked) == every.findall(text)
 
 
 def test_more_cards_of_one_column_are_shown_on_demand(page: Client, make_batch: MakeBatch) -> None:

@@ -8,7 +8,16 @@ import time_machine
 
 from batchboard.models import User
 from batchboard.money import decimals_of
-from batchboard.templatetags.figures import elapsed, forecast, share, span, usd, usd_per_task
+from batchboard.templatetags.figures import (
+    count,
+    elapsed,
+    forecast,
+    share,
+    spaces_to,
+    span,
+    usd,
+    usd_per_task,
+)
 from batchboard.templatetags.marks import initials, model_name
 
 NOW = datetime(2026, 6, 19, 12, 0, 0, tzinfo=UTC)
@@ -81,6 +90,18 @@ def test_forecasts(seconds: float | None, text: str) -> None:
 def test_how_long_ago(before: timedelta, text: str) -> None:
     with time_machine.travel(NOW, tick=False):
         assert elapsed(NOW - before) == text
+
+
+@pytest.mark.parametrize("number", [0, 9, 10, 999, 1_000, 99_999, 100_000])
+def test_a_count_takes_the_room_of_the_most_that_it_becomes(number: int) -> None:
+    shown = count(number) + spaces_to(number, 100_000)
+    digits, commas = set("0123456789\u2007"), set(",\u2008")
+    assert [sum(mark in kind for mark in shown) for kind in (digits, commas)] == [6, 1]
+
+
+def test_more_than_was_expected_takes_its_own_room() -> None:
+    assert spaces_to(12, 10) == ""
+    assert spaces_to(120, 10) == ""
 
 
 def test_a_share_does_not_break_before_its_sign() -> None:

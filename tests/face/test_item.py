@@ -9,7 +9,7 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
-from batchboard.models import Answer, Attempt, Batch
+from batchboard.models import Answer, Attempt, Batch, User
 from tests.face.conftest import MakeBatch
 
 pytestmark = pytest.mark.django_db
@@ -53,6 +53,29 @@ def test_the_drawer_gets_the_markup_of_the_page(page: Client, make_batch: MakeBa
     assert "<html" not in fragment
     response = page.get(reverse("item", args=[batch.public_id, "item-000"]))
     assert "HX-Request" in response["Vary"]
+
+
+def test_a_dead_item_is_sent_again_from_where_it_is_looked_at(
+    page: Client, make_batch: MakeBatch
+) -> None:
+    batch = make_batch("review", dead=2)
+    dead = batch.items.get(key="item-000")
+    address = f"{reverse('batch-second-try', args=[batch.public_id])}?state=dead&amp;item={dead.pk}"
+    assert f'formaction="{address}"' in shown(page, batch, query="?state=dead")
+    page.post(address.replace("&amp;", "&"))
+    assert dict(batch.items.values_list("key", "state")) == {
+        "item-000": "waiting",
+        "item-001": "dead",
+    }
+    assert "Send again" not in shown(page, batch)
+
+
+def test_nobody_is_offered_to_send_what_cannot_be_sent(
+    page: Client, make_batch: MakeBatch, viewer: User
+) -> None:
+    assert "Send again" not in shown(page, make_batch("rejected", dead=1))
+    page.force_login(viewer)
+    assert "Send again" not in shown(page, make_batch("review", dead=1))
 
 
 def test_every_try_says_where_it_led(page: Client, make_batch: MakeBatch, worker: Any) -> None:

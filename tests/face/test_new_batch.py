@@ -30,6 +30,7 @@ WRITTEN = {
     "d-max_tokens": "100",
 }
 SUBMITTED = {"mode": "provider_batch"}
+TOO_SLOW = {"concurrency": "1", "item_timeout": "10 s", "deadline": "15 s"}
 AFTER_ANOTHER = SUBMITTED | {"concurrency": "10"}
 Give = Callable[..., str]
 
@@ -131,6 +132,16 @@ def test_who_only_looks_is_told_who_may(client: Client, viewer: User, path: str)
 def test_the_first_prompt_is_shown_filled(page: Client, give: Give) -> None:
     content = text(page, give())
     assert "Ticket <mark>T-0</mark>: <mark>Where is it?</mark>" in content
+
+
+def test_items_that_lack_what_the_prompt_names_are_neither_estimated_nor_tried(
+    page: Client, give: Give
+) -> None:
+    content = text(page, give(b"ticket,body\nT-1,Where is it?\n"))
+    assert "There is no column &quot;text&quot;" in content
+    assert "Mend what is marked to see what a run costs" in content
+    assert "Ticket {{ ticket }}: {{ text }}</pre>" in content
+    assert "Try one item" not in content
 
 
 def test_start_makes_the_batch_in_the_background(page: Client, give: Give) -> None:
@@ -251,6 +262,9 @@ def test_an_error_says_what_and_offers_what_works(
         (20, {}, None),
         (14, {}, "Under 15 items: batching gains little."),
         (30, {"deadline": "30 s", "item_timeout": "30 s"}, "The deadline is one item&#x27;s"),
+        (30, {"deadline": "10 s"}, "The deadline is less than one item&#x27;s timeout."),
+        (30, TOO_SLOW, "The deadline comes before the end."),
+        (30, TOO_SLOW | {"deadline": "1 h", "first_look": "on"}, None),
         (30, AFTER_ANOTHER, "3 message batches, one after the other."),
         (20, SUBMITTED | {"concurrency": "20"}, None),
         (20, SUBMITTED | {"schedule": "waves"}, None),

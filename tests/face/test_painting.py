@@ -18,7 +18,7 @@ BOARD = View(rights=frozenset({Right.OPERATE}), board=True)
 def paint(monkeypatch: pytest.MonkeyPatch) -> Any:
     """Paints in the test's own thread, whose database it is."""
     painter = Painter()
-    monkeypatch.setattr("batchboard.views.painting.connections.all", lambda **_: [])
+    monkeypatch.setattr("batchboard.views.painting.close_connections", lambda: None)
     return lambda changed, views: painter._paint(set(changed), set(views))
 
 

@@ -10,13 +10,12 @@ from django.utils import timezone
 from batchboard.models import Batch
 from batchboard.roles import Right
 from batchboard.states import BATCH_MOVES, BatchState
-from batchboard.views.columns import COLUMNS, ENDED, column_of
+from batchboard.views.columns import BY_NAME, column_of
 from batchboard.views.placement import BY_ITSELF, CALLED, OPENED, placement, placements
 from tests.face.conftest import MakeBatch
 
 pytestmark = pytest.mark.django_db
 ALL = frozenset(Right)
-BY_NAME = {column.name: column for column in (*COLUMNS, ENDED)}
 SCRIPT = {"HX-Request": "true"}
 
 
@@ -51,7 +50,7 @@ def test_a_possible_place_calls_a_verb_or_opens_the_page_that_decides(
         ("queued", "running", "by itself with its first call"),
         ("running", "review", "by itself, when every item has ended"),
         ("running", "released", "Approve it in review first."),
-        ("running", "draft", "no draft again"),
+        ("running", "draft", "cannot become a draft again"),
         ("review", "running", "Dead ones can be sent again"),
         ("released", "draft", "stays on record"),
         ("cancelled", "queued", "It was cancelled"),

@@ -331,10 +331,10 @@ class TestDecision:
         batch = in_review(6, bad=2)
         judge_all(batch)
         html = page.get(reverse("review-approval", args=[batch.public_id])).content.decode()
-        assert (
-            "4 results can leave: by export, from the batch’s page and at the command line."
-            " 2 dead items have no result" in html
+        consequence = (
+            "4 results can be exported, as JSONL, CSV or XLSX. 2 dead items have no result"
         )
+        assert consequence in html
         assert "<textarea" not in html
 
     def test_an_approval_leaves_a_record(self, page: Client, batch: Batch) -> None:

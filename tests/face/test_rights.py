@@ -121,7 +121,7 @@ def test_a_viewer_s_page_offers_neither_files_nor_a_comment(
     text = client.get(reverse("batch", args=[batch.public_id])).content.decode()
     assert "export.csv" not in text
     assert "comment-form" not in text
-    assert "Exporting them is an operator’s, a reviewer’s or an administrator’s" in text
+    assert "Only an operator, a reviewer or an administrator may export them" in text
 
 
 @pytest.mark.parametrize(

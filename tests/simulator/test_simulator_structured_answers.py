@@ -133,7 +133,7 @@ def compound(inner):
     return objects | arrays | st.lists(inner, min_size=1, max_size=3).map(lambda of: {"anyOf": of})
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(st.recursive(scalars, compound, max_leaves=8), st.integers(0, 99))
 def test_values_fit_any_schema_of_the_supported_words(schema, seed):
     Draft202012Validator(schema).validate(value_for(schema, seed))

@@ -63,7 +63,7 @@ def test_an_answer_that_meets_the_contract_passes_with_its_value(text):
         (f"```json\n{answer()}\n```", "Not valid JSON: a value is missing at line 1, column 1"),
         (answer() + " Done.", "Not valid JSON: there is more text after the end at line 1, "),
         ('{\n"a": "b', "Not valid JSON: a quote is missing at line 2, column 6"),
-        ('{"count": NaN}', "Not valid JSON: NaN is no JSON number"),
+        ('{"count": NaN}', "Not valid JSON: NaN is not a JSON number"),
         ('{"count": 1, "count": 2}', "Not valid JSON: the field 'count' is there twice"),
         ('{"note": "\\ud800"}', "Not valid JSON: a text holds half of a surrogate pair"),
         ("[" * 100_000, "Not valid JSON: it is nested over 64 levels deep"),

@@ -14,12 +14,34 @@ KEYS = [f"k{number}" for number in range(30)]
 UNITS = st.integers(0, 10**14)
 
 
-def test_a_larger_sample_begins_with_the_smaller():
-    assert draw("s", KEYS, 12, str)[:5] == draw("s", reversed(KEYS), 5, str)
+def test_a_draw_holds_different_keys_and_repeats_with_its_seed():
+    first = draw("seed", KEYS, 7)
+    assert len(set(first)) == 7
+    assert set(first) < set(KEYS)
+    assert first == draw("seed", iter(KEYS), 7) == draw("seed", reversed(KEYS), 7)
+    assert first != draw("other seed", KEYS, 7)
+
+
+def test_the_order_is_that_of_the_digests():
+    # printf %s seed1 | sha256sum, and so on: df9ecf4c…, 35b0fad1…, b9e1e9b0…
+    assert draw("seed", ["1", "2", "3"], 3) == ["2", "3", "1"]
+
+
+def test_things_are_drawn_by_their_keys():
+    things = [{"key": key} for key in KEYS]
+    drawn = draw("seed", things, 7, key=lambda thing: thing["key"])
+    assert [thing["key"] for thing in drawn] == draw("seed", KEYS, 7)
+
+
+@given(st.text(max_size=5), st.sets(st.text(max_size=4)), st.integers(0, 9), st.integers(0, 9))
+def test_drawing_more_only_adds(seed, keys, size, more):
+    small, large = draw(seed, keys, size), draw(seed, keys, size + more)
+    assert large[: len(small)] == small
+    assert len(large) == min(len(keys), size + more)
 
 
 def test_every_key_is_drawn_about_as_often():
-    drawn = Counter(key for seed in range(2_000) for key in draw(str(seed), KEYS, 6, str))
+    drawn = Counter(key for seed in range(2_000) for key in draw(str(seed), KEYS, 6))
     assert len(drawn) == len(KEYS)
     assert all(320 <= number <= 480 for number in drawn.values())  # 400, five deviations of 18
 
@@ -70,17 +92,17 @@ def test_an_arm_is_a_mode_with_its_options(text, arm, label):
 @pytest.mark.parametrize(
     ("text", "says"),
     [
-        ("", "'' is no mode: there are single, cached"),
-        ("chached", "'chached' is no mode: did you mean cached?"),
-        ("cached:k=3", "'k=3' is no option of cached: it takes N=…."),
-        ("packed:S=3", "'S=3' is no option of packed: it takes N=… and k=…."),
-        ("packed:", "'' is no option of packed"),
-        ("packed:k", "'k' is no option of packed"),
-        ("packed:k=0", "'0' is no k for packed: give a whole number from 1 to 1,000."),
-        ("packed:k=²", "'²' is no k for packed"),
-        ("packed:k=-1", "'-1' is no k for packed"),
+        ("", "'' is not a mode: the modes are single, cached"),
+        ("chached", "'chached' is not a mode: did you mean cached?"),
+        ("cached:k=3", "'k=3' is not an option of cached: it takes N=…."),
+        ("packed:S=3", "'S=3' is not an option of packed: it takes N=… and k=…."),
+        ("packed:", "'' is not an option of packed"),
+        ("packed:k", "'k' is not an option of packed"),
+        ("packed:k=0", "k of packed is a whole number from 1 to 1,000, not '0'."),
+        ("packed:k=²", "k of packed is a whole number from 1 to 1,000, not '²'."),
+        ("packed:k=-1", "k of packed is a whole number from 1 to 1,000, not '-1'."),
         ("session:S=2,S=3", "S is given twice"),
-        ("single:N=99999", "'99999' is no N for single: give a whole number from 1 to 10,000."),
+        ("single:N=99999", "N of single is a whole number from 1 to 10,000, not '99999'."),
     ],
 )
 def test_what_is_no_arm_is_refused_with_what_would_be(text, says):

@@ -177,7 +177,7 @@ REFUSALS = [
         "id,x\na,1\n\nb,2\n a,3\n",
         "a.csv",
         'Lines 2 and 5 have the same key "a". '
-        'Keys must differ: mend the column "id" or choose another.',
+        'Keys must differ: fix the column "id" or choose another.',
     ),
     (
         "id,x\n ,1\n",
@@ -226,7 +226,7 @@ REFUSALS = [
     (
         "id,x\n1,a\0b",
         "a.csv",
-        "Line 2 holds a NUL byte, so this is no plain text file. Save it as UTF-8 text.",
+        "Line 2 holds a NUL byte, so this is not a plain text file. Save it as UTF-8 text.",
     ),
     (b"\x1f\x8b\x08", "a.csv", "The file is compressed. Unpack it first."),
     (
@@ -246,8 +246,8 @@ REFUSALS = [
         "Line 1 is not valid JSON: a field name in double quotes is missing at column 2. "
         'Each line must be one whole object, such as {"title": "…"}.',
     ),
-    ('{"a": NaN}', "a.jsonl", "Line 1 is not valid JSON: NaN is no JSON number."),
-    ('{"a": -Infinity}', "a.jsonl", "Line 1 is not valid JSON: -Infinity is no JSON number."),
+    ('{"a": NaN}', "a.jsonl", "Line 1 is not valid JSON: NaN is not a JSON number."),
+    ('{"a": -Infinity}', "a.jsonl", "Line 1 is not valid JSON: -Infinity is not a JSON number."),
     ('{"a": 1e999}', "a.jsonl", "Line 1 is not valid JSON: 1e999 is too large a number."),
     (
         '{"a": 1, "a": 2}',
@@ -269,7 +269,7 @@ REFUSALS = [
         '{"id": 1.5}',
         "a.jsonl",
         "The key on line 1 is neither text nor a whole number. "
-        'Mend the field "id" or choose another as the key.',
+        'Fix the field "id" or choose another as the key.',
     ),
     (
         json.dumps({"id": 1, "x": [BIG]}),

@@ -1,39 +1,8 @@
-from collections import Counter
 from itertools import combinations
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from batchboard.sampling import chance_of_seeing, default_size, draw, sentence, upper_bound
-
-KEYS = [f"ticket-{number}" for number in range(50)]
-
-
-def test_a_draw_holds_different_keys_and_repeats_with_its_seed():
-    first = draw("seed", KEYS, 7)
-    assert len(set(first)) == 7
-    assert set(first) < set(KEYS)
-    assert first == draw("seed", iter(KEYS), 7) == draw("seed", reversed(KEYS), 7)
-    assert first != draw("other seed", KEYS, 7)
-
-
-def test_the_order_is_that_of_the_digests():
-    # printf %s seed1 | sha256sum, and so on: df9ecf4c…, 35b0fad1…, b9e1e9b0…
-    assert draw("seed", ["1", "2", "3"], 3) == ["2", "3", "1"]
-
-
-@given(st.text(max_size=5), st.sets(st.text(max_size=4)), st.integers(0, 9), st.integers(0, 9))
-def test_drawing_more_only_adds(seed, keys, size, more):
-    small, large = draw(seed, keys, size), draw(seed, keys, size + more)
-    assert large[: len(small)] == small
-    assert len(large) == min(len(keys), size + more)
-
-
-def test_every_key_is_drawn_about_as_often():
-    drawn = Counter(key for seed in range(2000) for key in draw(str(seed), KEYS[:10], 3))
-    # 600 each; six standard deviations of a binomial (2000, 0.3) are 123.
-    assert all(477 < drawn[key] < 723 for key in KEYS[:10])
+from batchboard.sampling import chance_of_seeing, default_size, sentence, upper_bound
 
 
 @pytest.mark.parametrize(

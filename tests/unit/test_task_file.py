@@ -5,7 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from batchboard.task_file import TaskDefinition, TaskFileError, parse, parse_bytes
+from batchboard.task_definition import TaskDefinition
+from batchboard.task_file import TaskFileError, parse, parse_bytes
 
 MODELS = ("claude-haiku-5-5", "claude-sonnet-5-5")
 
