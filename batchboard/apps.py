@@ -1,3 +1,5 @@
+"""The Django app of the domain and its pages: checks its settings, and makes the roles."""
+
 from django.apps import AppConfig
 from django.core.checks import register
 from django.db.models.signals import post_migrate

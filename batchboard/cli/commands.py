@@ -25,6 +25,7 @@ from batchboard.models.attempt import TOKENS
 from batchboard.summary import number, stamp, summary
 from batchboard.task_definition import TaskDefinition
 from batchboard.task_file import TaskFileError
+from batchboard.wording import many
 from dispatch import asked_schema
 
 
@@ -139,7 +140,7 @@ def cancel(options: Options) -> int:
 def retry(options: Options) -> int:
     batch = _find(options)
     count = batch.retry(options["item"] or None)
-    say(options, summary(batch), f"{count} items of {batch.public_id} are sent again.")
+    say(options, summary(batch), f"{many(count, 'item', 'items')} of {batch.public_id} sent again.")
     return DONE
 
 

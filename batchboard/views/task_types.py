@@ -17,7 +17,7 @@ from batchboard.money import decimals_of
 from batchboard.roles import Right, may
 from batchboard.task_toml import NotWritable, dump
 from batchboard.views.differing import Change, changes
-from batchboard.views.trying import trials_of
+from batchboard.views.trial_results import trials_of
 from batchboard.whole_numbers import whole_number
 
 TRIALS_SHOWN = 5
