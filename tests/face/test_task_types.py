@@ -1,13 +1,14 @@
 """Task types: list, versions, differences, editing by several people, files, and trials."""
 
 from html import unescape
+from typing import Any
 
 import pytest
 from django.contrib.auth.models import Group
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 
-from batchboard.models import Batch, TaskType, TaskVersion, User
+from batchboard.models import Batch, TaskType, TaskVersion, User, Worker
 from batchboard.views.failures import said
 from dispatch.outcome import ROUTES, Outcome
 from tests.face.conftest import MakeBatch
@@ -146,6 +147,23 @@ def test_a_trial_runs_as_a_batch_of_one_and_shows_on_the_type_only(
     assert batch.items.get().input.data == {"x": "a row"}
     assert batch.public_id in page.get(f"/task-types/{pk}/").content.decode()
     assert batch.public_id not in page.get("/").content.decode()
+
+
+def test_a_trial_says_what_it_waits_for(page: Client, version: TaskVersion, worker: Worker) -> None:
+    page.post(f"/task-types/{version.task_type_id}/trials", {"version": "1", "in-x": "a row"})
+    batch = Batch.objects.get()
+
+    def shown(**columns: Any) -> str:
+        Batch.objects.filter(pk=batch.pk).update(**columns)
+        return page.get(f"/trials/{batch.public_id}").content.decode()
+
+    assert "Waits: everything is paused" in shown(waits_for="paused_all")
+    assert "Waits for requests per minute" in shown(waits_for="rpm")
+    blocked = shown(blocked="key_refused", blocked_detail="401: no such key")
+    assert "Blocked: the provider refused the key or the model" in blocked
+    assert "401: no such key" in blocked
+    Worker.objects.all().delete()
+    assert "Waits for a worker: none takes work" in shown(blocked="", blocked_detail="")
 
 
 def test_everybody_looks_and_only_operators_act(
