@@ -22,6 +22,11 @@ class BatchState(StrEnum):
     CANCELLED = "cancelled"  # a person ended it
 
 
+def standing(state: str) -> str:
+    """A batch's state as it follows "is" in a sentence."""
+    return "in review" if state == BatchState.REVIEW else state
+
+
 class ItemState(StrEnum):
     WAITING = "waiting"  # may be called, now or at its time
     RUNNING = "running"  # has a live attempt

@@ -78,6 +78,8 @@ class Supervisor:
 
     def _start(self, plan: Plan) -> None:
         for child in plan.children:
+            if self._ending:
+                return
             child.start()
             if child.name in {"valkey", "simulator"}:
                 self._await(plan, child.name)

@@ -147,6 +147,39 @@ def test_they_walk_select_and_open_items(pile: str, page: Page) -> None:
     expect(page.locator("#item-search input[type=search]")).to_have_value("keys-3r")
 
 
+def test_an_item_has_its_keys_on_a_page_of_its_own_too(pile: str, page: Page) -> None:
+    keys = page.keyboard
+    page.goto(f"/batches/{pile}/items/keys-3")
+    keys.press("k")
+    page.wait_for_url(re.compile("/items/keys-2$"))
+    keys.press("r")
+    expect(page.locator("[data-raw]")).to_have_attribute("open", "")
+    keys.press("j")
+    page.wait_for_url(re.compile("/items/keys-3$"))
+    keys.press("?")
+    keys.press("Escape")
+    expect(page.get_by_role("dialog", name="Keys")).to_be_hidden()
+    assert page.url.endswith("/items/keys-3"), "it closed the keys, not the item"
+    keys.press("Escape")
+    page.wait_for_url(re.compile(f"/batches/{pile}/$"))
+
+
+def test_r_sends_one_dead_item_again_that_is_looked_at(place: Installation, page: Page) -> None:
+    place.simulate(fail_containing={"some text 2": "refusal", "some text 4": "refusal"})
+    items, task_type = place.items(6, "again"), place.task_type(contract=True)
+    batch = place.submit(items, task_type, "--name", "Again")
+    place.wait(batch)
+    place.simulate(fail_containing={})
+    page.goto(f"/batches/{batch}/")
+    page.get_by_role("checkbox", name="again-4").check()
+    page.get_by_role("link", name="again-2", exact=True).click()
+    expect(page.get_by_role("dialog", name="Item")).to_contain_text("Send again")
+    page.keyboard.press("r")
+    expect(page.get_by_text("1 item is sent again.")).to_be_visible()
+    expect(page.locator("#figures")).to_contain_text("Succeeded5")
+    assert place.batch("show", batch)["counts"]["dead"] == 1
+
+
 def test_r_sends_what_is_dead_again(pile: str, place: Installation, page: Page) -> None:
     page.goto(f"/batches/{pile}/")
     page.get_by_role("textbox", name="Write a comment").focus()

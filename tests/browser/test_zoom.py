@@ -142,6 +142,20 @@ BESIDE = """([count, cut]) => {
 }"""
 
 
+def test_the_cap_is_shown_whole_in_whatever_room_it_has(sit: Callable[..., Person]) -> None:
+    page = sit("Operator", viewport=DESK).page
+    page.goto("/limits/")
+    edges = page.locator(".limit dt").first.evaluate("""(name) => {
+      const aside = name.querySelector(".aside");
+      name.style.inlineSize = "150px";
+      aside.innerHTML = "cap\u00a020<span>, cut to 16 by a 429</span>, <time>14 s ago</time>";
+      const number = document.createRange();
+      number.selectNodeContents(aside.firstChild);
+      return [number.getBoundingClientRect().right, name.getBoundingClientRect().right];
+    }""")
+    assert edges[0] <= edges[1] + 0.5
+
+
 @pytest.mark.parametrize("slots", [[20, 4], [40, 12]], ids=["20", "40"])
 def test_slots_stand_beside_each_other_on_a_phone(
     sit: Callable[..., Person], slots: list[int]
