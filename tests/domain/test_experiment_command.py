@@ -92,7 +92,7 @@ def test_a_cancelled_one_is_cancelled(call, files):
     ("arguments", "says"),
     [
         (("--arm", "single", "--arm", "chached"), "did you mean cached?"),
-        (("--arm", "single", "--arm", "packed:S=4"), "no option of packed"),
+        (("--arm", "single", "--arm", "packed:S=4"), "not an option of packed"),
         (("--arm", "single"), "two arms at least"),
         (("--arm", "single") * 9, "at most 8 arms"),
         ((*ARMS, "--n", "10"), "has 9 items, fewer than the 10 asked for"),
