@@ -139,7 +139,7 @@ def test_items_that_lack_what_the_prompt_names_are_neither_estimated_nor_tried(
 ) -> None:
     content = text(page, give(b"ticket,body\nT-1,Where is it?\n"))
     assert "There is no column &quot;text&quot;" in content
-    assert "Mend what is marked to see what a run costs" in content
+    assert "Fix what is marked to see what a run costs" in content
     assert "Ticket {{ ticket }}: {{ text }}</pre>" in content
     assert "Try one item" not in content
 
