@@ -1,3 +1,5 @@
+"""The Django app of the domain and its pages: checks its settings, and makes the roles."""
+
 from django.apps import AppConfig
 from django.core.checks import register
 from django.db.models.signals import post_migrate
@@ -9,9 +11,10 @@ class BatchboardConfig(AppConfig):
     default_auto_field = "django.db.models.BigAutoField"
 
     def ready(self) -> None:
-        from batchboard.checks import check_limits
+        from batchboard.checks import check_limits, check_whole_numbers
 
         register(check_limits)
+        register(check_whole_numbers)
         post_migrate.connect(_make_roles, sender=self, dispatch_uid="roles")
 
 

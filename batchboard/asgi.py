@@ -1,4 +1,4 @@
-"""The web server's way in."""
+"""The application that the web server runs, with all pages loaded before the first is asked for."""
 
 import gc
 import os

@@ -14,6 +14,8 @@ from zoneinfo import ZoneInfo, available_timezones
 
 from celery.schedules import ParseException, crontab
 
+from batchboard.wording import listed
+
 LONGEST = 120
 WORKED_OUT = "Five fields: minute, hour, day of month, month, day of week, as in 0 9 * * 1."
 FIELDS = ("minute", "hour", "day_of_month", "month_of_year", "day_of_week")
@@ -134,8 +136,8 @@ def _days(of_month: Collection[int], months: Collection[int], of_week: Collectio
     named = "" if len(of_week) == 7 else _weekdays(of_week)
     dates = ""
     if len(of_month) < 31:
-        dates = "the " + _listed([_ordinal(day) for day in sorted(of_month)])
-    during = "" if len(months) == 12 else _listed([MONTHS[n - 1] for n in sorted(months)])
+        dates = "the " + listed([_ordinal(day) for day in sorted(of_month)])
+    during = "" if len(months) == 12 else listed([MONTHS[n - 1] for n in sorted(months)])
     if dates:
         when = f"{dates} of {during or 'the month'}"
         return f"{named} that are {when}" if named else f"on {when}"
@@ -148,12 +150,12 @@ def _weekdays(numbers: Collection[int]) -> str:
     if set(numbers) == {1, 2, 3, 4, 5}:
         return "Mondays to Fridays"
     # A week begins on Monday.
-    return _listed([f"{DAYS[n]}s" for n in sorted(numbers, key=lambda n: (n - 1) % 7)])
+    return listed([f"{DAYS[n]}s" for n in sorted(numbers, key=lambda n: (n - 1) % 7)])
 
 
 def _hours(hours: Collection[int], minutes: Collection[int]) -> str:
     if len(hours) * len(minutes) <= MOST_TIMES:
-        return "at " + _listed([f"{h:02}:{m:02}" for h in sorted(hours) for m in sorted(minutes)])
+        return "at " + listed([f"{h:02}:{m:02}" for h in sorted(hours) for m in sorted(minutes)])
     past = _minutes(sorted(minutes))
     if len(hours) == 24:
         return past
@@ -163,7 +165,7 @@ def _hours(hours: Collection[int], minutes: Collection[int]) -> str:
     first, last = min(hours), max(hours)
     if len(hours) == last - first + 1:
         return f"{past}, from {first:02} to {last:02} o’clock"
-    return f"{past}, in the hours {_listed([f'{hour:02}' for hour in sorted(hours)])}"
+    return f"{past}, in the hours {listed([f'{hour:02}' for hour in sorted(hours)])}"
 
 
 def _minutes(minutes: list[int]) -> str:
@@ -173,7 +175,7 @@ def _minutes(minutes: list[int]) -> str:
         return f"every {step} minutes"
     if minutes == [0]:
         return "on the hour"
-    past = _listed([str(minute) for minute in minutes])
+    past = listed([str(minute) for minute in minutes])
     return f"at {past} minute{'' if minutes == [1] else 's'} past the hour"
 
 
@@ -193,7 +195,3 @@ def _joined(days: str, hours: str) -> str:
 def _ordinal(day: int) -> str:
     ending = "th" if day in {11, 12, 13} else {1: "st", 2: "nd", 3: "rd"}.get(day % 10, "th")
     return f"{day}{ending}"
-
-
-def _listed(words: list[str]) -> str:
-    return " and ".join(filter(None, (", ".join(words[:-1]), words[-1])))

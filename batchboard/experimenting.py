@@ -146,8 +146,8 @@ def create(
     with_it: Callable[[Experiment], None] | None = None,
 ) -> Experiment:
     """A draft with its estimates. `version` is the one that `definition` is of, where it is stored.
-    `progress` and `with_it` are as `create_with_arms` has them. Raises PlanError, and MoveRefused
-    to who may not."""
+    `progress` and `with_it` are as `create_with_arms` has them. Raises PlanError, and NotAllowed
+    where `by` may not create one."""
     check_arms(arms)
     if not is_priced(definition.model):
         raise no_price(definition.model)

@@ -89,12 +89,6 @@ class NewPersonForm(RolesForm):
         return username
 
 
-def _in_words(seconds: float) -> str:
-    whole = int(seconds) + 1
-    minutes, rest = divmod(whole, 60)
-    return f"{minutes} min {rest} s" if minutes else f"{whole} s"
-
-
 class LimitsForm(forms.Form):
     """What holds for all batches together, as people write it: 80 %, $10.00, or nothing."""
 
@@ -186,6 +180,12 @@ class PriceForm(forms.Form):
             except ArithmeticError:
                 self.add_error(kind, f"“{written}” is not an amount in dollars.")
         return read
+
+
+def _in_words(seconds: float) -> str:
+    whole = int(seconds) + 1
+    minutes, rest = divmod(whole, 60)
+    return f"{minutes} min {rest} s" if minutes else f"{whole} s"
 
 
 def _as_number(name: str, written: str) -> str:

@@ -1,5 +1,5 @@
-"""Everybody signs in, whoever holds a one-time password sets one of their own first, and who asks
-for what they may not do is told who may."""
+"""Everybody signs in, and sets a password of their own in place of a one-time one; whoever asks for
+something that they may not do is told who may."""
 
 from collections.abc import Callable
 from urllib.parse import urlencode, urlsplit

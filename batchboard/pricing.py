@@ -96,8 +96,7 @@ class Rates:
 
     def halved(self) -> "Rates":
         """What the same tokens cost in a message batch of the provider."""
-        kinds = ("input", "output", "cache_write_5m", "cache_write_1h", "cache_read")
-        half = {kind: -(-getattr(self, kind) // 2) for kind in kinds}
+        half = {kind: -(-getattr(self, kind) // 2) for kind in KINDS}
         return replace(self, **half, then=None if self.then is None else self.then.halved())
 
     def as_json(self) -> dict[str, Any]:

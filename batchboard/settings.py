@@ -4,6 +4,7 @@ from pathlib import Path
 
 import environ
 from csp.constants import NONE, SELF
+from django.core.exceptions import ImproperlyConfigured
 
 from batchboard.runtime import Running, broker_socket, data_dir, secret_key
 
@@ -13,7 +14,12 @@ env = environ.Env()
 # Where things are
 DATA_DIR = data_dir(BASE_DIR)
 # Prompts, answers and the signing key lie there: for nobody but its owner to read.
-DATA_DIR.mkdir(mode=0o700, parents=True, exist_ok=True)
+try:
+    DATA_DIR.mkdir(mode=0o700, parents=True, exist_ok=True)
+except OSError as error:
+    raise ImproperlyConfigured(
+        f"BATCHBOARD_DATA_DIR: the folder {DATA_DIR} cannot be made: {error.strerror}."
+    ) from error
 RUNNING = Running.load(DATA_DIR)
 
 # The provider
@@ -26,12 +32,13 @@ if not ANTHROPIC_API_KEY and not ANTHROPIC_BASE_URL and RUNNING:
 if env.bool("BATCHBOARD_SIMULATED", default=False):
     PROVIDER_SIMULATED = True
 
-# Limits: what holds until somebody stores another value at run time
-DISPATCH_CONCURRENCY: int = env.int("DISPATCH_CONCURRENCY", default=20)
-DISPATCH_RPM: int = env.int("DISPATCH_RPM", default=1_000)
-DISPATCH_ITPM: int = env.int("DISPATCH_ITPM", default=2_000_000)
-DISPATCH_OTPM: int = env.int("DISPATCH_OTPM", default=400_000)
-DISPATCH_HEADROOM: float = env.float("DISPATCH_HEADROOM", default=0.8)
+# Limits: what holds until somebody stores another value at run time. They are texts here, and read
+# by `Limits`, so that `batchboard.checks` can say what is wrong with one.
+DISPATCH_CONCURRENCY: str = env.str("DISPATCH_CONCURRENCY", default="20")
+DISPATCH_RPM: str = env.str("DISPATCH_RPM", default="1000")
+DISPATCH_ITPM: str = env.str("DISPATCH_ITPM", default="2000000")
+DISPATCH_OTPM: str = env.str("DISPATCH_OTPM", default="400000")
+DISPATCH_HEADROOM: str = env.str("DISPATCH_HEADROOM", default="0.8")
 DISPATCH_BUDGET_USD: str | None = env.str("DISPATCH_BUDGET_USD", default=None)
 DISPATCH_BUDGET_PERIOD: str = env.str("DISPATCH_BUDGET_PERIOD", default="month")
 STARTER_MAY_APPROVE: bool = env.bool("BATCHBOARD_STARTER_MAY_APPROVE", default=True)
@@ -108,11 +115,13 @@ AUTH_PASSWORD_VALIDATORS = [
 ]
 
 # Database
-DATABASES = {
-    "default": env.db_url_config(
-        env.str("DATABASE_URL", default=f"sqlite:///{DATA_DIR / 'batchboard.sqlite3'}")
+DATABASE_URL: str = env.str("DATABASE_URL", default=f"sqlite:///{DATA_DIR / 'batchboard.sqlite3'}")
+if not DATABASE_URL.startswith(("sqlite:", "postgres:", "postgresql:")):
+    # What was given is not shown: a password may stand in it.
+    raise ImproperlyConfigured(
+        "DATABASE_URL is no address of a database: write postgres://name:password@host/database."
     )
-}
+DATABASES = {"default": env.db_url_config(DATABASE_URL)}
 if DATABASES["default"]["ENGINE"].endswith("sqlite3"):
     # WAL lets readers go on while one process writes; IMMEDIATE takes the write lock at BEGIN,
     # where waiting works, and not at the first write, where SQLite can only fail.

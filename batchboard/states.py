@@ -22,6 +22,11 @@ class BatchState(StrEnum):
     CANCELLED = "cancelled"  # a person ended it
 
 
+def standing(state: str) -> str:
+    """A batch's state as it follows "is" in a sentence."""
+    return "in review" if state == BatchState.REVIEW else state
+
+
 class ItemState(StrEnum):
     WAITING = "waiting"  # may be called, now or at its time
     RUNNING = "running"  # has a live attempt
@@ -57,21 +62,21 @@ class Block(StrEnum):
 class Wait(StrEnum):
     """What a batch that could go on waits for; it clears by itself."""
 
-    SLOT = "slot"
-    REQUESTS = "rpm"
-    INPUT_TOKENS = "itpm"
-    OUTPUT_TOKENS = "otpm"
-    PROVIDER_PAUSE = "provider_pause"
-    OVERLOADED = "overloaded"
-    SERVER_FAILS = "server_fails"
-    UNREACHABLE = "unreachable"
-    MONEY = "money"
-    BACKOFF = "backoff"
-    CACHE = "cache"
-    WAVE = "wave"
-    WORKER = "worker"
-    PAUSED_ALL = "paused_all"
-    PROVIDER = "provider"
+    SLOT = "slot"  # all slots of the cap are taken
+    REQUESTS = "rpm"  # the model's requests per minute
+    INPUT_TOKENS = "itpm"  # its input tokens per minute
+    OUTPUT_TOKENS = "otpm"  # its output tokens per minute
+    PROVIDER_PAUSE = "provider_pause"  # the provider answered 429: all on the model wait
+    OVERLOADED = "overloaded"  # an outage: the provider answers 529
+    SERVER_FAILS = "server_fails"  # an outage: the provider answers 5xx
+    UNREACHABLE = "unreachable"  # an outage: no connection to the provider
+    MONEY = "money"  # what is left is held for calls in flight, which may cost less
+    BACKOFF = "backoff"  # every item that waits was tried, and is due again later
+    CACHE = "cache"  # the call that writes the shared context goes first and alone
+    WAVE = "wave"  # the rest of the present wave
+    WORKER = "worker"  # no worker takes calls
+    PAUSED_ALL = "paused_all"  # a person paused everything
+    PROVIDER = "provider"  # message batches are with the provider
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""Carries the domain's announcements to Redis: nudges for the pump, changes for who watches."""
+"""Carries the domain's announcements to Redis: nudges for the pump, changes for whoever watches."""
 
 import logging
 import time

@@ -1,3 +1,5 @@
+"""The Django app of the engine: it hears what the domain announces."""
+
 from django.apps import AppConfig
 
 

@@ -16,6 +16,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
+from batchboard.wording import listed
+
 if TYPE_CHECKING:
     import anthropic
 else:
@@ -98,7 +100,6 @@ def advice(schema: Any, most: int = 4) -> str:
     named = [str(one) for one in found[:most]]
     if more := len(found) - len(named):
         named.append(f"{more:,} more")
-    listed = named[0] if len(named) == 1 else f"{', '.join(named[:-1])} and {named[-1]}"
     closed = (
         f" It lets no property through that the contract does not name, so the object at"
         f" {maps[0] or 'the whole answer'} stays empty: name its properties."
@@ -106,8 +107,8 @@ def advice(schema: Any, most: int = 4) -> str:
         else ""
     )
     return (
-        f"The provider does not enforce {listed}: the model is told in words, and an answer that"
-        f" breaks it is regenerated once and then dead.{closed}"
+        f"The provider does not enforce {listed(named)}: the model is told in words, and an answer"
+        f" that breaks it is regenerated once and then dead.{closed}"
     )
 
 

@@ -1,4 +1,5 @@
-"""The Celery app: a queue for the pump, and one of its own for each worker that makes calls."""
+"""The Celery app: a queue each for the pump, for files and for calls, where every worker has one of
+its own besides; and what beat asks for."""
 
 import os
 

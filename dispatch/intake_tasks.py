@@ -1,5 +1,5 @@
-"""The Celery task that works on files, on a queue and a worker of its own: a long file must keep
-neither the pump nor calls waiting."""
+"""The Celery tasks for files, and for recurring batches, which are made as files are. They have a
+queue and a worker of their own: a long file must keep neither the pump nor calls waiting."""
 
 import logging
 

@@ -1,6 +1,6 @@
 """The provider's message batches: create one, look for one, ask about it, stop it, read it.
 
-The API knows no idempotency key, and the SDK's client would send again by itself; so `max_retries`
+The API takes no idempotency key, and the SDK's client would send again by itself; so `max_retries`
 is 0, and who asks has to know whether an error means that nothing was created.
 """
 

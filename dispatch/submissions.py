@@ -1,6 +1,6 @@
 """Submissions on their way: sent once, asked about, stopped, and collected.
 
-The API knows no idempotency key, so that nothing may be sent twice by mistake. A submission is
+The API takes no idempotency key, so nothing may be sent twice by mistake. A submission is
 `sending`, committed, before its request goes out. Whoever finds it so afterwards does not know
 whether the provider took it, and looks for it: among the provider's batches of that time for one of
 as many requests. Its results prove that it is the right one; a wrong one is put back, and the

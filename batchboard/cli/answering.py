@@ -1,12 +1,14 @@
 """What the commands of `manage.py` have in common: refusals in words, exit statuses, verbs."""
 
 import argparse
+import os
+import sys
 from collections.abc import Callable
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandParser
 
-from batchboard.cli.refusals import refusals
+from batchboard.cli.refusals import UNREAD, refusals, refuse_bad_settings
 
 Options = dict[str, Any]
 Action = Callable[[Options], int | None]
@@ -22,8 +24,15 @@ class AnsweringCommand(BaseCommand):
         raise NotImplementedError
 
     def handle(self, *args: Any, **options: Any) -> None:
-        with refusals():
-            status = self.perform(options)
+        refuse_bad_settings()
+        try:
+            with refusals():
+                status = self.perform(options)
+            sys.stdout.flush()
+        except BrokenPipeError:
+            # Whoever reads has seen enough, as `head` has; what is left is written to nobody.
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            status = UNREAD
         if status:
             raise SystemExit(status)
 

@@ -15,7 +15,7 @@ from batchboard import export as exporting
 from batchboard import intake
 from batchboard.cli.answering import Options
 from batchboard.cli.options import run_options
-from batchboard.cli.refusals import BAD_INPUT, DONE
+from batchboard.cli.refusals import BAD_INPUT, DONE, INTERRUPTED
 from batchboard.cli.saying import messages, say, say_json
 from batchboard.cli.terminal import Terminal, printable
 from batchboard.cli.watching import warn_without_worker, watch
@@ -25,6 +25,7 @@ from batchboard.models.attempt import TOKENS
 from batchboard.summary import number, stamp, summary
 from batchboard.task_definition import TaskDefinition
 from batchboard.task_file import TaskFileError
+from batchboard.wording import many
 from dispatch import asked_schema
 
 
@@ -73,7 +74,11 @@ def run(options: Options) -> int:
         return DONE
     if not options["json"]:
         messages.print(printable(f"{batch.public_id}: {batch.name}"), markup=False)
-    status = watch(batch, messages, quiet=bool(options["json"]))
+    try:
+        status = watch(batch, messages, quiet=bool(options["json"]))
+    except KeyboardInterrupt:
+        messages.print(f"{batch.public_id} goes on: `manage.py batch show {batch.public_id}`.")
+        return INTERRUPTED
     say(options, summary(batch), _outcome(batch))
     return status
 
@@ -139,7 +144,7 @@ def cancel(options: Options) -> int:
 def retry(options: Options) -> int:
     batch = _find(options)
     count = batch.retry(options["item"] or None)
-    say(options, summary(batch), f"{count} items of {batch.public_id} are sent again.")
+    say(options, summary(batch), f"{many(count, 'item', 'items')} of {batch.public_id} sent again.")
     return DONE
 
 

@@ -16,10 +16,11 @@ from batchboard.arms import Past, arms_of, modes_that_ran, past_arms
 from batchboard.cli.refusals import BAD_INPUT
 from batchboard.cli.terminal import Terminal, printable
 from batchboard.compare import ArmData, ArmResult, Comparison, Interval, Pairing, compare
-from batchboard.compare.words import between, change, many, percent, simulated, under_way, usd
+from batchboard.compare.words import between, change, percent, simulated, under_way, usd
 from batchboard.models import Experiment, Mode, TaskType
 from batchboard.money import dollars
 from batchboard.summary import number
+from batchboard.wording import many
 
 UNKNOWN = "–"
 NAMED = 8

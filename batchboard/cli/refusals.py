@@ -7,6 +7,7 @@ from django.conf import settings
 from django.core.management.base import CommandError
 from django.db import OperationalError, ProgrammingError
 
+from batchboard import checks
 from batchboard.arm_text import ArmTextError
 from batchboard.cli.terminal import printable
 from batchboard.experimenting import PlanError
@@ -20,6 +21,8 @@ BAD_INPUT = 2
 REFUSED = 3
 DEAD_ITEMS = 4
 BLOCKED = 5
+INTERRUPTED = 130
+UNREAD = 141
 
 
 def bad_input(message: str) -> CommandError:
@@ -27,6 +30,12 @@ def bad_input(message: str) -> CommandError:
         end = "" if message.endswith("?") else "."
         message = f"{message.rstrip('.')}{end} Nothing was created."
     return CommandError(printable(message), returncode=BAD_INPUT)
+
+
+def refuse_bad_settings() -> None:
+    """Raises CommandError, which says all that is wrong with what the environment sets."""
+    if wrong := checks.problems():
+        raise CommandError(" ".join([*wrong, "Nothing was done."]), returncode=BAD_INPUT)
 
 
 @contextmanager

@@ -14,12 +14,7 @@ from batchboard.compare.data import (
     TaskCost,
     Verdict,
 )
-from batchboard.compare.intervals import (
-    difference_of_shares,
-    mean,
-    ratio_of_means,
-    share,
-)
+from batchboard.compare.intervals import difference_of_shares, mean, share
 from batchboard.compare.pairing import Pairing
 
 __all__ = [
@@ -35,6 +30,5 @@ __all__ = [
     "compare",
     "difference_of_shares",
     "mean",
-    "ratio_of_means",
     "share",
 ]

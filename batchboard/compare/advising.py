@@ -8,6 +8,7 @@ from batchboard.compare import words
 from batchboard.compare.data import Advice, ArmData, ArmResult, Verdict
 from batchboard.compare.reasons import below_minimum, converses
 from batchboard.money import dollars
+from batchboard.wording import listed, many
 
 READ_AT = Decimal("0.1")
 """What the provider asks for a token read from the cache, of the price of one sent, at the most."""
@@ -78,7 +79,7 @@ def _review(before: ArmData, chosen: ArmResult) -> Advice:
     if silent:
         return Advice(
             "review",
-            f"Review results of {words.listed(silent)}.",
+            f"Review results of {listed(silent)}.",
             "Until then nobody knows whether they are as good as they are cheap.",
         )
     return Advice("review", f"Look at more results of {chosen.data.label}.", chosen.quality)
@@ -86,7 +87,7 @@ def _review(before: ArmData, chosen: ArmResult) -> Advice:
 
 def _more(chosen: ArmResult) -> Iterator[Advice]:
     if chosen.more_needed:
-        items = words.many(chosen.more_needed, "more item", "more items")
+        items = many(chosen.more_needed, "more item", "more items")
         yield Advice(
             "more",
             f"Run about {items} each way.",

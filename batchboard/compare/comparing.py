@@ -13,6 +13,7 @@ from batchboard.compare.quality import quality
 from batchboard.compare.reasons import cache_share
 from batchboard.compare.verdict import judge
 from batchboard.money import dollars
+from batchboard.wording import many
 
 CONFIDENCE = 0.95
 SECONDS_PER_HOUR = 3_600
@@ -150,7 +151,7 @@ def _bounds(before: ArmResult, chosen: ArmResult) -> str:
     unknown, count = sum(arm.unknown for arm in arms), sum(arm.unknown_attempts for arm in arms)
     if not unknown:
         return ""
-    attempts = words.many(count, "attempt", "attempts")
+    attempts = many(count, "attempt", "attempts")
     return f"{attempts} of unknown cost counted at the bound, {words.usd(dollars(unknown))} in all."
 
 

@@ -1,11 +1,10 @@
-"""Confidence intervals of means, shares, ratios and differences."""
+"""Confidence intervals of means, shares and differences of shares."""
 
 from collections.abc import Sequence
 from math import sqrt
 from statistics import NormalDist
 
 from batchboard.compare.data import Interval
-from batchboard.compare.ratio import Ratio
 from batchboard.compare.student import quantile
 
 
@@ -25,7 +24,7 @@ def mean(values: Sequence[float], confidence: float = 0.95) -> Interval[float]:
 def share(part: int, whole: int, confidence: float = 0.95) -> Interval[float]:
     """A share with Wilson's interval; `whole` is at least 1."""
     if not 0 <= part <= whole or not whole:
-        raise ValueError(f"{part} of {whole} is no share.")
+        raise ValueError(f"{part} of {whole} is not a share.")
     z = NormalDist().inv_cdf((1 + confidence) / 2)
     found = part / whole
     middle = (part + z * z / 2) / (whole + z * z)
@@ -47,13 +46,6 @@ def difference_of_shares(
         found,
         found + sqrt(_square(after.mid, after.high) + _square(before.mid, before.low)),
     )
-
-
-def ratio_of_means(
-    after: Sequence[float], before: Sequence[float], *, paired: bool, confidence: float = 0.95
-) -> Interval[float]:
-    """The mean of `after` over that of `before`, with Fieller's interval."""
-    return Ratio.of(after, before, paired=paired).interval(confidence)
 
 
 def _square(middle: float, bound: float | None) -> float:

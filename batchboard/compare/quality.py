@@ -4,7 +4,8 @@ from dataclasses import dataclass
 
 from batchboard.compare.data import ArmData
 from batchboard.compare.intervals import difference_of_shares
-from batchboard.compare.words import listed, percent, sentences
+from batchboard.compare.words import percent, sentences
+from batchboard.wording import listed
 
 HIDDEN = 0.1
 """From so large a fall on that a review could have missed, it is said."""

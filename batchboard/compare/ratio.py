@@ -1,6 +1,6 @@
 """The ratio of two means: its interval, and how many more would make it narrow enough."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from math import sqrt
 
@@ -27,27 +27,6 @@ class Ratio:
     count_before: int
     paired: bool
     covariance: float = 0.0
-
-    @classmethod
-    def of(cls, after: Sequence[float], before: Sequence[float], *, paired: bool) -> "Ratio":
-        """Of values; in pairs those at the same place belong together. At least two of each."""
-        if min(len(after), len(before)) < 2:
-            raise ValueError("A ratio of means needs two values of each at least.")
-        if paired and len(after) != len(before):
-            raise ValueError(f"{len(after)} and {len(before)} values are no pairs.")
-        mean_after, mean_before = sum(after) / len(after), sum(before) / len(before)
-        off_after = [value - mean_after for value in after]
-        off_before = [value - mean_before for value in before]
-        return cls(
-            mean_after,
-            mean_before,
-            _variance(off_after, off_after),
-            _variance(off_before, off_before),
-            len(after),
-            len(before),
-            paired,
-            _variance(off_after, off_before) if paired else 0.0,
-        )
 
     @property
     def ratio(self) -> float:
@@ -137,9 +116,3 @@ def fewest_more(enough: Callable[[int], bool]) -> int | None:
         middle = (low + high) // 2
         low, high = (low, middle) if enough(middle) else (middle, high)
     return high
-
-
-def _variance(one: Sequence[float], other: Sequence[float]) -> float:
-    """Of the mean, or the covariance of two, from differences to the mean."""
-    count = len(one)
-    return sum(map(float.__mul__, one, other)) / (count - 1) / count

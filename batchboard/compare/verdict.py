@@ -7,6 +7,7 @@ from batchboard.compare.change import FEWEST, Change
 from batchboard.compare.data import ArmData, Reason, Verdict
 from batchboard.compare.quality import Quality
 from batchboard.compare.reasons import nothing_cached, reason
+from batchboard.wording import listed, many
 
 UNREVIEWED = "Cheaper; quality not compared"
 
@@ -80,7 +81,7 @@ def _undecided(before: ArmData, after: ArmData, change: Change, quality: Quality
     more: int | None = None
     if change.depends:
         count = before.unknown_attempts + after.unknown_attempts
-        attempts = words.many(count, "attempt", "attempts")
+        attempts = many(count, "attempt", "attempts")
         short = "Depends on unknown costs"
         sentence = f"Not certain: it depends on what {attempts} of unknown cost really cost."
     else:
@@ -101,10 +102,10 @@ def _incomparable(before: ArmData, after: ArmData, quality: Quality) -> Judgemen
     failed = [arm.label for arm in (before, after) if arm.items and not arm.succeeded]
     if unpriced:
         short = "Cost unknown"
-        sentence = f"The cost is not known: attempts of {words.listed(unpriced)} had no price."
+        sentence = f"The cost is not known: attempts of {listed(unpriced)} had no price."
     elif failed:
         sentence = (
-            f"Not enough items to tell: none of {words.listed(failed)} succeeded,"
+            f"Not enough items to tell: none of {listed(failed)} succeeded,"
             " so there is no cost per task."
         )
     elif min(before.succeeded, after.succeeded) < FEWEST:

@@ -5,6 +5,7 @@ from decimal import Decimal
 
 from batchboard.compare.data import Comparison, Interval
 from batchboard.money import decimals_of
+from batchboard.wording import listed, many
 
 PERCENT = "\u202f%"
 
@@ -59,14 +60,6 @@ def tokens(number: float) -> str:
         return f"{number:,.0f}"
     step = 10 ** (len(str(int(number))) - 3)
     return f"{round(number / step) * step:,}"
-
-
-def many(number: int, one: str, more: str) -> str:
-    return f"{number:,} {one if number == 1 else more}"
-
-
-def listed(texts: list[str]) -> str:
-    return ", ".join(texts[:-1]) + f" and {texts[-1]}" if len(texts) > 1 else "".join(texts)
 
 
 def under_way(found: Comparison) -> list[str]:

@@ -3,6 +3,8 @@
 from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
 
+from batchboard.wording import listed
+
 _SHOWN = 20
 _LONGEST = 60
 BY_SEMICOLONS = "The header is divided by semicolons: save the file with commas."
@@ -43,7 +45,7 @@ def missing(clause: str, wanted: Sequence[str], found: Iterable[str], line: int)
     some = ", ".join(map(shown, names[:_SHOWN]))
     rest = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
     near = [close[0] for name in wanted if (close := get_close_matches(name, names, n=1))]
-    hint = f"Did you mean {listed(dict.fromkeys(near))}?" if near else None
+    hint = f"Did you mean {quoted(dict.fromkeys(near))}?" if near else None
     if by_semicolons(names):
         hint = BY_SEMICOLONS
     return IngestError(
@@ -54,16 +56,16 @@ def missing(clause: str, wanted: Sequence[str], found: Iterable[str], line: int)
 def no_columns(wanted: Sequence[str], who: str, found: Iterable[str], line: int) -> IngestError:
     """The error for all columns that `who` names and the file does not have, told at once."""
     there = "There is no column" if len(wanted) == 1 else "There are no columns"
-    return missing(f"{there} {listed(wanted)}, which {who} names", wanted, found, line)
+    return missing(f"{there} {quoted(wanted)}, which {who} names", wanted, found, line)
 
 
-def listed(names: Iterable[str]) -> str:
+def quoted(names: Iterable[str]) -> str:
     """Names in quotes: the first few, with "and" before the last."""
     all_names = list(names)
     some = [shown(name) for name in all_names[:_SHOWN]]
     if len(all_names) > _SHOWN:
         some.append(f"{len(all_names) - _SHOWN} more")
-    return " and ".join(filter(None, (", ".join(some[:-1]), some[-1])))
+    return listed(some)
 
 
 def by_semicolons(names: list[str]) -> bool:

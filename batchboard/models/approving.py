@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class Approving:
-    """The verbs of who decides on a batch."""
+    """The verbs of the person who decides on a batch."""
 
     def approve(self: "Batch", by: Any = None, override: str = "") -> None:
         """Let the results go. Every drawn result must be judged; more bad ones than the plan
@@ -98,7 +98,7 @@ class Approving:
         return items.filter(models.Q(pk__in=failed) | models.Q(state=ItemState.DEAD))
 
     def lets_approve(self: "Batch", person: Any, limits: "Limits") -> bool:
-        """False for who started the batch, unless the team lets them approve."""
+        """False for the person who started the batch, unless the team lets them approve."""
         starter_may = bool(limits.configured("starter_may_approve"))
         return person is None or person != self.started_by or starter_may
 

@@ -15,7 +15,7 @@ from batchboard import signals
 from batchboard.models.decision import decision
 from batchboard.models.event import Event
 from batchboard.roles import Right, require
-from batchboard.states import UNFINISHED_BATCH, BatchState, Block, MoveRefused
+from batchboard.states import UNFINISHED_BATCH, BatchState, Block, MoveRefused, standing
 
 if TYPE_CHECKING:
     from batchboard.models.batch import Batch
@@ -74,7 +74,9 @@ class Changing:
         with decision():
             self.refresh_from_db()
             if self.state not in CHANGEABLE_BATCH:
-                raise MoveRefused(f"{self.name} is {self.state}: it can no longer be changed.")
+                raise MoveRefused(
+                    f"{self.name} is {standing(self.state)}: it can no longer be changed."
+                )
             before = {name: getattr(self, name) for name in values}
             changed = [name for name, value in values.items() if before[name] != value]
             if not changed:
@@ -101,7 +103,8 @@ class Changing:
             self.refresh_from_db()
             if self.state not in UNFINISHED_BATCH:
                 raise MoveRefused(
-                    f"{self.name} is {self.state}: items are cancelled while a batch is under way."
+                    f"{self.name} is {standing(self.state)}: items are cancelled while a batch is"
+                    " under way."
                 )
             chosen = self.items.all() if among is None else among.filter(batch=self)
             count = chosen.waiting().move("cancel", due_at=None)

@@ -1,4 +1,4 @@
-"""The one lock that everything takes first which moves items, or decides what may be sent."""
+"""The one lock, which whatever moves items or decides what may be sent takes first."""
 
 import fcntl
 from collections.abc import Iterator

@@ -24,6 +24,7 @@ from batchboard.states import (
     BatchState,
     Block,
     MoveRefused,
+    standing,
 )
 
 if TYPE_CHECKING:
@@ -141,7 +142,9 @@ class Lifecycle:
                 BatchState.PAUSED,
                 BatchState.REVIEW,
             }:
-                raise MoveRefused(f"{self.name} is {self.state}: its items cannot be sent again.")
+                raise MoveRefused(
+                    f"{self.name} is {standing(self.state)}: its items cannot be sent again."
+                )
             chosen = self.items.dead() if among is None else among.filter(batch=self).dead()
             chosen = chosen if keys is None else chosen.filter(key__in=keys)
             if keys is not None:
@@ -207,7 +210,8 @@ class Lifecycle:
                 *others, last = sorted(move.sources)
                 sources = f"{', '.join(others)} or {last}" if others else last
                 raise MoveRefused(
-                    f"{self.name} is {self.state}: {verb} is possible only from {sources}."
+                    f"{self.name} is {standing(self.state)}: {verb} is possible only from"
+                    f" {sources}."
                 )
             Event.objects.record(f"batch.{verb}", by=by, batch=self, **(told or {}))
             self._announce()

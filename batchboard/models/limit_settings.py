@@ -14,7 +14,7 @@ class BudgetPeriod(models.TextChoices):
 
 
 @dataclass(frozen=True)
-class Change:
+class Setting:
     """One setting that a person can change at run time: how it is read and what it may be."""
 
     parse: Callable[[Any], Any]
@@ -30,22 +30,22 @@ def _yes(value: Any) -> bool:
     return {"yes": True, "true": True, "no": False, "false": False}[str(value).lower()]
 
 
-PER_MINUTE = Change(
+PER_MINUTE = Setting(
     int, lambda n: 1 <= n <= 1_000_000_000, "a whole number from 1 to 1,000,000,000"
 )
 SETTINGS = {
-    "concurrency": Change(int, lambda n: 1 <= n <= 10_000, "a whole number from 1 to 10,000"),
+    "concurrency": Setting(int, lambda n: 1 <= n <= 10_000, "a whole number from 1 to 10,000"),
     "rpm": PER_MINUTE,
     "itpm": PER_MINUTE,
     "otpm": PER_MINUTE,
-    "headroom": Change(float, lambda n: 0.05 <= n <= 1, "a number from 0.05 to 1"),
-    "budget": Change(
+    "headroom": Setting(float, lambda n: 0.05 <= n <= 1, "a number from 0.05 to 1"),
+    "budget": Setting(
         _amount,
         lambda n: n is None or (n.is_finite() and 0 <= n <= 100_000_000),
         "an amount from 0 to 100,000,000",
     ),
-    "budget_period": Change(str, lambda n: n in BudgetPeriod.values, "month or all"),
-    "starter_may_approve": Change(_yes, lambda _: True, "yes or no"),
+    "budget_period": Setting(str, lambda n: n in BudgetPeriod.values, "month or all"),
+    "starter_may_approve": Setting(_yes, lambda _: True, "yes or no"),
 }
 RATES = ("rpm", "itpm", "otpm")
 """The settings that one model may have of its own."""

@@ -15,7 +15,7 @@ from batchboard.models.reserving import Reserving
 from batchboard.models.review import Review, ReviewState, SampledItem, Verdict
 from batchboard.roles import Right, require
 from batchboard.sampling import default_size
-from batchboard.states import BatchState, MoveRefused
+from batchboard.states import BatchState, MoveRefused, standing
 
 if TYPE_CHECKING:
     from batchboard.models.batch import Batch
@@ -31,14 +31,16 @@ class Reviewing(Approving, Reserving):
         """The review that waits for a decision. Raises MoveRefused where there is none."""
         review = self.reviews.filter(state=ReviewState.OPEN).first()
         if review is None:
-            raise MoveRefused(f"{self.name} is {self.state}: there is no open review.")
+            raise MoveRefused(f"{self.name} is {standing(self.state)}: there is no open review.")
         return review
 
     def sample(self: "Batch") -> Iterator[dict[str, Any]]:
         """The drawn results in the order of the draw: key, input, output, verdict, note."""
         review = self.reviews.exclude(state=ReviewState.CLOSED).order_by("-id").first()
         if review is None:
-            raise MoveRefused(f"{self.name} is {self.state}: nothing was drawn for review yet.")
+            raise MoveRefused(
+                f"{self.name} is {standing(self.state)}: nothing was drawn for review yet."
+            )
         for drawn in review.sampled.select_related("item__input", "item__result__answer"):
             yield {
                 "key": drawn.item.key,
@@ -84,7 +86,8 @@ class Reviewing(Approving, Reserving):
         self.refresh_from_db(fields=["state"])
         if self.state != BatchState.RELEASED:
             raise MoveRefused(
-                f"{self.name} is {self.state}: its results leave only after a person approved them."
+                f"{self.name} is {standing(self.state)}: its results leave only after a person"
+                " approved them."
             )
         return self._results()
 

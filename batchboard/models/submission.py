@@ -1,7 +1,6 @@
 """Submissions: many items sent in one message batch, which the provider works through in its own
 time, at half the price and without a slot of the cap."""
 
-import secrets
 from datetime import datetime
 from typing import TYPE_CHECKING
 
@@ -9,6 +8,7 @@ from django.db import models
 from django.db.models import Q
 
 from batchboard.models.fields import UsdField
+from batchboard.models.opaque_id import opaque_id
 from batchboard.states import OPEN_BATCH, BatchState, SubmissionState
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ S = SubmissionState
 
 
 def new_public_id() -> str:
-    return "s_" + secrets.token_hex(5)
+    return opaque_id("s")
 
 
 class SubmissionQuerySet(models.QuerySet["Submission"]):

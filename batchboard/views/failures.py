@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from django.db.models import Count, Min
 
 from batchboard.models import Batch
-from dispatch.outcome import ROUTES, Action, Outcome
+from dispatch.outcome import ROUTES, Action, Outcome, Route
 
 NAMES = {
     Outcome.OK: "ok",
@@ -58,6 +58,28 @@ def failures(batch: Batch) -> list[Failure]:
     return [_failure(outcome, attempts, dead.get(outcome, 0)) for outcome, attempts, _ in rows]
 
 
+@dataclass(frozen=True)
+class Routed:
+    """Outcomes that send an item the same way, and which way that is."""
+
+    name: str
+    says: str
+    icon: str
+    tone: str
+
+
+def routing() -> list[Routed]:
+    """The whole table of what becomes of an item whose call did not succeed."""
+    alike: dict[Route, list[str]] = {}
+    for outcome, name in NAMES.items():
+        if outcome is not Outcome.OK:
+            alike.setdefault(ROUTES[outcome], []).append(name)
+    return [
+        Routed(_capitalised(", ".join(names)), route.says, *MARKS[route.action])
+        for route, names in alike.items()
+    ]
+
+
 def said(outcome: str) -> str:
     """An outcome in words."""
     return NAMES[_known(outcome)]
@@ -66,8 +88,11 @@ def said(outcome: str) -> str:
 def _failure(outcome: str, attempts: int, dead: int) -> Failure:
     route = ROUTES[_known(outcome)]
     icon, tone = ("cross", "dead") if dead else MARKS[route.action]
-    name = said(outcome)
-    return Failure(outcome, name[0].upper() + name[1:], attempts, dead, route.says, icon, tone)
+    return Failure(outcome, _capitalised(said(outcome)), attempts, dead, route.says, icon, tone)
+
+
+def _capitalised(words: str) -> str:
+    return words[0].upper() + words[1:]
 
 
 def _known(outcome: str) -> Outcome:

@@ -19,7 +19,7 @@ from batchboard.views.finish_plot import finish_plot
 from batchboard.views.kept_form import KeptForm, ask_for_count
 from batchboard.views.refusing import operators_only
 from batchboard.views.task_choices import models, task_choices
-from batchboard.views.trying import trials_of
+from batchboard.views.trial_results import trials_of
 from batchboard.whole_numbers import whole_number
 
 FIELDS = re.compile(

@@ -89,7 +89,7 @@ def _bar(limits: Limits, workers: Workers, now: datetime) -> str:
 
 
 def _elements(found: Iterable[Card], limits: Limits, view: View) -> dict[str, str]:
-    """By their ids: cards for who sees the board, figures for who sees the batch."""
+    """By their ids: cards where the board is seen, figures where the batch is."""
     elements: dict[str, str] = {}
     for card in found:
         batch = card.batch

@@ -2,6 +2,7 @@
 
 from batchboard.models import Event
 from batchboard.views.people_words import Said
+from batchboard.wording import listed
 
 WORDS = {
     "recurring.made": "made it",
@@ -26,5 +27,5 @@ def said(event: Event) -> Said:
     words = WORDS.get(event.verb, event.verb)
     if event.verb == "recurring.changed":
         names = [NAMES.get(name, name) for name in event.detail.get("changed", [])]
-        words += " " + " and ".join(filter(None, (", ".join(names[:-1]), names[-1])))
+        words += f" {listed(names)}"
     return Said(event, words if event.actor else words[:1].upper() + words[1:])

@@ -1,4 +1,4 @@
-"""Views for who may act and not only look."""
+"""Views for people who may act, and not only look."""
 
 from collections.abc import Callable
 from functools import wraps
@@ -11,7 +11,7 @@ View = Callable[..., HttpResponse]
 
 
 def operators_only(what: str) -> Callable[[View], View]:
-    """Refuse a view to who may not operate; `what` completes "… may"."""
+    """Refuse a view to people who may not operate; `what` completes "Only … may …"."""
 
     def wrap(view: View) -> View:
         @wraps(view)

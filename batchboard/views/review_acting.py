@@ -19,7 +19,7 @@ View = Callable[[HttpRequest, str], HttpResponse]
 
 
 def acting(what: str) -> Callable[[Verb], View]:
-    """A view that takes a POST of who may review. `what` completes "Only a reviewer may …"."""
+    """A view that takes a POST from reviewers; `what` completes "Only a reviewer may …"."""
 
     def wrap(verb: Verb) -> View:
         @require_POST

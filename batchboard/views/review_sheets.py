@@ -19,6 +19,7 @@ from batchboard.views.review_acting import acting, batch_of, to_review
 from batchboard.views.review_decision import Decision
 from batchboard.views.review_page import latest_review
 from batchboard.whole_numbers import whole_number
+from batchboard.wording import many
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -57,7 +58,7 @@ def prompt(request: HttpRequest, public_id: str) -> HttpResponse:
 @acting("approve results")
 def _approve(request: HttpRequest, batch: Batch) -> HttpResponse:
     batch.approve(by=request.user, override=request.POST.get("reason", ""))
-    results = "1 result is" if batch.succeeded == 1 else f"{batch.succeeded:,} results are"
+    results = many(batch.succeeded, "result is", "results are")
     messages.success(request, f"{results} released.")
     return to_review(batch)
 
@@ -75,9 +76,7 @@ def _reject(request: HttpRequest, batch: Batch) -> HttpResponse:
     again = intake.reject(batch, reason, by=request.user, rerun=which, version=version)
     sent = "nothing is sent again"
     if again is not None:
-        sent = (
-            "1 item is sent again" if again.total == 1 else f"{again.total:,} items are sent again"
-        )
+        sent = f"{many(again.total, 'item is', 'items are')} sent again"
     messages.success(request, f"The batch is rejected; {sent}.")
     return to_review(batch)
 

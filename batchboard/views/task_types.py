@@ -17,7 +17,8 @@ from batchboard.money import decimals_of
 from batchboard.roles import Right, may
 from batchboard.task_toml import NotWritable, dump
 from batchboard.views.differing import Change, changes
-from batchboard.views.trying import trials_of
+from batchboard.views.failures import routing
+from batchboard.views.trial_results import trials_of
 from batchboard.whole_numbers import whole_number
 
 TRIALS_SHOWN = 5
@@ -100,6 +101,7 @@ def task_type(request: HttpRequest, pk: int) -> HttpResponse:
         "trials": trials_of(list(trials)),
         "may_operate": may(request.user, Right.OPERATE),
         "used": _used(found.pk).get(found.pk, {}),
+        "routing": routing(),
     }
     return render(request, "task_types/task_type.html", context)
 

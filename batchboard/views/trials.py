@@ -20,7 +20,7 @@ from batchboard.models import (
 )
 from batchboard.preparing import prepare
 from batchboard.views.new_batch import FORM, operators
-from batchboard.views.trying import trials_of
+from batchboard.views.trial_results import trials_of
 from batchboard.whole_numbers import whole_number
 
 PRIORITY = 10

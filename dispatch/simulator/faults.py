@@ -47,7 +47,7 @@ class Fate:
 
 
 class FaultPlan:
-    """Draws the fate of a call from (seed, item, how-manieth call for this item)."""
+    """Draws the fate of a call from the seed, its item, and its number among the item's calls."""
 
     def __init__(self, options: Options) -> None:
         self._options = options

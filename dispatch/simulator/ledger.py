@@ -99,7 +99,7 @@ class Ledger:
         self._batches += 1
 
     def admit(self, item: str) -> int:
-        """The how-manieth call for this item that passed the limits, from 1."""
+        """The number of this call, from 1, among those for the item that passed the limits."""
         self._admitted[item] += 1
         return self._admitted[item]
 

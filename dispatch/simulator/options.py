@@ -1,10 +1,10 @@
 """How the simulator behaves: one frozen record, its checks and its command line."""
 
 import argparse
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import Field, dataclass, field, fields, replace
 from decimal import Decimal, InvalidOperation
-from typing import Any, get_args, get_origin, get_type_hints
+from typing import Any, NoReturn, get_args, get_origin, get_type_hints
 
 from .fault import Fault
 
@@ -133,6 +133,18 @@ def options_from(namespace: argparse.Namespace) -> Options:
     values = {each.name: getattr(namespace, each.name) for each in fields(Options)}
     pairs = {each.name: dict(values[each.name]) for each in fields(Options) if _is_pairs(each)}
     return Options(**{**values, **pairs})
+
+
+def read(words: Sequence[str]) -> Options:
+    """The options that these words of a command line say. ValueError says what is wrong."""
+    parser = _Raising(add_help=False)
+    add_arguments(parser)
+    return options_from(parser.parse_args(words))
+
+
+class _Raising(argparse.ArgumentParser):
+    def error(self, message: str) -> NoReturn:
+        raise ValueError(message)
 
 
 def _is_pairs(option: Field[Any]) -> bool:

@@ -23,9 +23,13 @@ MAY_TOUCH_ANSWERS = {
     "dispatch/conversations.py",  # the provider is told what it said before, and nobody else
 }
 BEHIND_THE_DOOR = {"_results", "_output"}
-MAY_LOOK = {"batchboard/views/item.py", "batchboard/views/tries.py", "batchboard/views/trying.py"}
-"""Pages of one item, for people, and of trials, which are one item each. Nothing that
-hands results on may be among them."""
+MAY_LOOK = {
+    "batchboard/views/item.py",
+    "batchboard/views/tries.py",
+    "batchboard/views/trial_results.py",
+}
+"""Pages of one item, for people, and of trials, which are one item each. Nothing that hands
+results on may be among them."""
 
 
 @pytest.mark.django_db

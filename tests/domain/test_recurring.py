@@ -4,12 +4,11 @@ import json
 import os
 import subprocess
 import sys
-import threading
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 
 import pytest
-from django.db import OperationalError, connection
+from django.db import connection
 
 from batchboard import filing, item_commands, repeating, rows
 from batchboard.models import Batch, Event, Recurring, RecurringRun, RunOptions, Upload
@@ -17,6 +16,7 @@ from batchboard.models.changing import NotPossible
 from batchboard.roles import NotAllowed, Role
 from batchboard.states import MoveRefused
 from dispatch import forecast
+from tests.at_once import at_once
 from tests.factories import draft, new_version, person, states, task_version
 
 pytestmark = pytest.mark.django_db
@@ -399,32 +399,11 @@ class TestCommands:
         assert state == "" or state.startswith("Z")
 
 
-def patiently(action):
-    """Where the tests' database is in memory, SQLite refuses at once; a file's would wait."""
-    while True:
-        try:
-            return action()
-        except OperationalError as busy:
-            if "locked" not in str(busy):
-                raise
-
-
 @pytest.mark.django_db(transaction=True)
 class TestAtOnce:
     def test_of_many_beats_one_takes_each_time(self):
         recurring = weekly()
-        barrier, found = threading.Barrier(6), []
-
-        def beat():
-            barrier.wait()
-            found.append(patiently(lambda: Recurring.objects.fire_due(MONDAY + WEEK)))
-            connection.close()
-
-        threads = [threading.Thread(target=beat) for _ in range(6)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
+        found = at_once(*[lambda: Recurring.objects.fire_due(MONDAY + WEEK)] * 6)
         assert sorted(found) == [0] * 5 + [1]
         assert recurring.runs.count() == 1
 

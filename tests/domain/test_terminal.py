@@ -8,8 +8,10 @@ import pytest
 from django.core.management import call_command
 from django.core.management.base import CommandError
 
+from batchboard.cli import commands
 from batchboard.cli.terminal import Terminal, printable
 from batchboard.models import Batch, Item
+from batchboard.supervisor.example import FOLDER
 from tests.factories import draft, in_review, judge_all
 
 pytestmark = pytest.mark.django_db
@@ -55,6 +57,11 @@ def test_a_problem_is_spelled_out_among_the_dead():
     assert_harmless(said("show", batch.public_id))
 
 
+def test_a_refusal_says_where_the_batch_is():
+    with pytest.raises(CommandError, match="is in review: pause is possible only from"):
+        said("pause", in_review(items=3).public_id)
+
+
 def test_a_refusal_spells_out_the_name():
     batch = draft(name=EVIL)
     with pytest.raises(CommandError) as refused:
@@ -71,6 +78,22 @@ def test_a_terminal_takes_brackets_for_what_they_are():
 
 def test_line_breaks_and_tabs_stay():
     assert printable("a\n\tb\x00") == "a\n\tb\\x00"
+
+
+def test_ctrl_c_ends_the_watching_and_not_the_batch(monkeypatch):
+    def interrupted(*_, **__):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(commands, "watch", interrupted)
+    told = io.StringIO()
+    with redirect_stderr(told), pytest.raises(SystemExit) as ended:
+        call_command(
+            "batch", "run", str(FOLDER / "tickets.csv"), "--task-type",
+            str(FOLDER / "ticket-triage.toml"), "--wait",
+        )  # fmt: skip
+    batch = Batch.objects.get()
+    assert (ended.value.code, batch.state) == (130, "queued")
+    assert f"{batch.public_id} goes on" in told.getvalue()
 
 
 def test_the_ledger_is_the_same_for_people_and_for_machines():

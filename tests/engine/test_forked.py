@@ -25,6 +25,20 @@ print(child.pid, flush=True)
 time.sleep(600)
 """
 
+INTERRUPTED = f"""
+import os, signal, sys
+from threading import Timer
+from pathlib import Path
+from batchboard.supervisor.child import Child
+from batchboard.supervisor.forked import load, module
+signal.signal(signal.SIGINT, lambda *_: None)
+load({{"DJANGO_SETTINGS_MODULE": "batchboard.settings"}})
+Timer(0.5, os.killpg, (0, signal.SIGINT)).start()
+child = Child("calls1", module("calls1", ["{SLEEPS}", "end", "7"], {{}}), Path(sys.argv[1]))
+child.start()
+print(child._process.wait(30))
+"""
+
 
 LOADED = """
 import os
@@ -100,3 +114,12 @@ def test_what_the_forks_share_has_no_connection_and_no_thread():
     words = [sys.executable, "-c", LOADED]
     done = subprocess.run(words, capture_output=True, text=True, env=environment)
     assert (done.stdout, done.stderr) == ("None 1\n", "")
+
+
+def test_ctrl_c_while_the_server_loads_reaches_the_supervisor_alone(tmp_path):
+    """It used to end the server, and the supervisor, which waited for it, with a traceback."""
+    ended = subprocess.run(
+        [sys.executable, "-c", INTERRUPTED, str(tmp_path)], capture_output=True, text=True,
+        timeout=120, start_new_session=True,
+    )  # fmt: skip
+    assert (ended.stdout, ended.stderr) == ("7\n", "")

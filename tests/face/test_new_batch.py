@@ -363,7 +363,7 @@ def test_one_item_is_tried_for_real_and_stays_off_the_board(
     assert batch.items.get().input.data["ticket"] == "T-0"
     assert batch.public_id in text(page, address)
     assert batch.public_id not in text(page, "/")
-    assert "Waits for a slot" in text(page, f"/trials/{batch.public_id}")
+    assert "Waits for its first call" in text(page, f"/trials/{batch.public_id}")
 
 
 def test_the_form_asks_the_database_a_fixed_number_of_times(

@@ -1,11 +1,16 @@
 """Task types: list, versions, differences, editing by several people, files, and trials."""
 
+from html import unescape
+from typing import Any
+
 import pytest
 from django.contrib.auth.models import Group
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 
-from batchboard.models import Batch, TaskType, TaskVersion, User
+from batchboard.models import Batch, TaskType, TaskVersion, User, Worker
+from batchboard.views.failures import said
+from dispatch.outcome import ROUTES, Outcome
 from tests.face.conftest import MakeBatch
 
 pytestmark = pytest.mark.django_db
@@ -144,6 +149,23 @@ def test_a_trial_runs_as_a_batch_of_one_and_shows_on_the_type_only(
     assert batch.public_id not in page.get("/").content.decode()
 
 
+def test_a_trial_says_what_it_waits_for(page: Client, version: TaskVersion, worker: Worker) -> None:
+    page.post(f"/task-types/{version.task_type_id}/trials", {"version": "1", "in-x": "a row"})
+    batch = Batch.objects.get()
+
+    def shown(**columns: Any) -> str:
+        Batch.objects.filter(pk=batch.pk).update(**columns)
+        return page.get(f"/trials/{batch.public_id}").content.decode()
+
+    assert "Waits: everything is paused" in shown(waits_for="paused_all")
+    assert "Waits for requests per minute" in shown(waits_for="rpm")
+    blocked = shown(blocked="key_refused", blocked_detail="401: no such key")
+    assert "Blocked: the provider refused the key or the model" in blocked
+    assert "401: no such key" in blocked
+    Worker.objects.all().delete()
+    assert "Waits for a worker: none takes work" in shown(blocked="", blocked_detail="")
+
+
 def test_everybody_looks_and_only_operators_act(
     client: Client, viewer: User, version: TaskVersion
 ) -> None:
@@ -208,3 +230,13 @@ def test_the_editor_says_it_while_the_contract_is_typed(page: Client) -> None:
     assert note in said.content.decode()
     broken = page.post("/task-types/new/", FIELDS | {"d-contract": "{"}, headers=heard)
     assert "contract-advice" not in broken.content.decode()
+
+
+def test_its_page_says_of_every_outcome_where_it_sends_an_item(
+    page: Client, version: TaskVersion
+) -> None:
+    content = page.get(f"/task-types/{version.task_type_id}/").content.decode()
+    table = unescape(content.partition('id="routing"')[2].partition("</section>")[0]).lower()
+    for outcome in set(Outcome) - {Outcome.OK}:
+        assert said(outcome) in table
+        assert ROUTES[outcome].says.lower() in table

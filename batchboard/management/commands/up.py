@@ -7,8 +7,8 @@ from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 from django.db import OperationalError
 
-from batchboard.cli.refusals import database_away
-from batchboard.supervisor.plan import PortTaken
+from batchboard.cli.refusals import BAD_INPUT, database_away, refuse_bad_settings
+from batchboard.supervisor.plan import NotSimulated, PortTaken
 from batchboard.supervisor.supervisor import AlreadyRunning, Supervisor
 
 
@@ -17,9 +17,12 @@ class Command(BaseCommand):
     requires_system_checks: list[str] = []
 
     def handle(self, *args: Any, **options: Any) -> None:
+        refuse_bad_settings()
         try:
             Supervisor(settings.DATA_DIR, int(os.environ.get("PORT", "8000"))).run()
         except (AlreadyRunning, PortTaken) as error:
             raise CommandError(str(error)) from error
+        except NotSimulated as error:
+            raise CommandError(str(error), returncode=BAD_INPUT) from error
         except OperationalError as error:
             raise CommandError(database_away(error)) from error
