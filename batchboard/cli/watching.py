@@ -114,15 +114,13 @@ def bar(batch: Batch, running: int) -> Text:
 
 
 def _time_left(batch: Batch) -> str:
-    expected = "–" if batch.estimate_seconds is None else f"~{batch.estimate_seconds:.0f} s left"
+    now = timezone.now()
+    left = batch.seconds_left(now)
+    expected = "–" if left is None else f"~{left:.0f} s left"
     if batch.started_at is None:
         return expected
-    passed = (timezone.now() - batch.started_at).total_seconds()
-    so_far = f"{passed:.0f} s so far"
+    so_far = f"{(now - batch.started_at).total_seconds():.0f} s so far"
     # Results of message batches come all at once after a long wait: their number says nothing.
     if batch.state != BatchState.RUNNING or (batch.mode == Mode.PROVIDER_BATCH and batch.ended):
         return so_far
-    if not batch.ended:
-        return f"{so_far}, {expected}"
-    left = passed / batch.ended * (batch.total - batch.ended)
-    return f"{so_far}, ~{left:.0f} s left"
+    return f"{so_far}, {expected}"

@@ -143,6 +143,13 @@ class Batch(Arriving, Lifecycle, Reviewing, Changing, RunColumns):
     cursor = models.PositiveIntegerField(
         default=0, help_text="Every item before this position was claimed at least once."
     )
+    pace_since = models.DateTimeField(
+        null=True,
+        help_text="When it last began or went on: its pace since tells the time left.",
+    )
+    pace_from = models.PositiveIntegerField(
+        default=0, help_text="How many items had ended at `pace_since`."
+    )
     wave = models.PositiveIntegerField(default=0)
     wave_left = models.PositiveIntegerField(default=0)
     cost = UsdField(default=0)
@@ -192,6 +199,17 @@ class Batch(Arriving, Lifecycle, Reviewing, Changing, RunColumns):
     def ended(self) -> int:
         """Items that ended, one way or another."""
         return self.succeeded + self.dead + self.cancelled
+
+    def seconds_left(self, now: datetime) -> float | None:
+        """Seconds until all items have ended, if it goes on as since it last began or went on: a
+        night's pause says nothing of the pace. By the estimate until an item has ended since;
+        None where there is neither."""
+        ended, left = self.ended - self.pace_from, self.total - self.ended
+        if self.pace_since is not None and ended > 0:
+            return max(0.0, (now - self.pace_since).total_seconds()) / ended * left
+        if self.estimate_seconds is None or not self.total:
+            return None
+        return self.estimate_seconds * left / self.total
 
     @property
     def live_items(self) -> int:

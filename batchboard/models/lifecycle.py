@@ -1,7 +1,7 @@
 """The verbs that move a batch through its life, each one conditional UPDATE and its event."""
 
 from collections.abc import Collection
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 from django.conf import settings
@@ -62,7 +62,9 @@ class Lifecycle:
         now = timezone.now()
         ends = now + timedelta(seconds=self.deadline) if self.deadline else None
         simulated = settings.PROVIDER_SIMULATED
-        self._move("begin", None, started_at=now, deadline_at=ends, simulated=simulated)
+        self._move(
+            "begin", None, started_at=now, deadline_at=ends, simulated=simulated, **_new_pace(now)
+        )
 
     def pause(self: "Batch", by: Any = None) -> None:
         """Let no further call through; calls in flight end and count."""
@@ -77,13 +79,15 @@ class Lifecycle:
                 self.unblock(by)
                 if self.state != BatchState.PAUSED:
                     return
-            self._move("resume" if self.started_at else "requeue", by, paused_by=None)
+            verb = "resume" if self.started_at else "requeue"
+            self._move(verb, by, paused_by=None, **_new_pace(timezone.now()))
 
     def unblock(self: "Batch", by: Any = None) -> None:
         """Clear a block; a look is counted as taken, a deadline starts anew."""
         require(by, Right.OPERATE, f"resume {self.name}")
         was = self.blocked
         changes: dict[str, Any] = {"blocked": "", "blocked_detail": "", "waits_for": ""}
+        changes |= _new_pace(timezone.now())
         if was == Block.FIRST_LOOK:
             changes["looked"] = True
         if was == Block.DEADLINE and self.deadline:
@@ -162,7 +166,7 @@ class Lifecycle:
                 self._close_review()
                 Tally.objects.filter(pk=self.pk).delete()
                 PairTally.objects.filter(experiment__arms__batch=self).delete()
-                self._move("reopen", by, finished_at=None)
+                self._move("reopen", by, finished_at=None, **_new_pace(timezone.now()))
             self._announce()
         self.refresh_from_db()
         return count
@@ -220,3 +224,8 @@ class Lifecycle:
         public_id = self.public_id
         transaction.on_commit(lambda: signals.announce_batch(public_id))
         transaction.on_commit(signals.announce_work)
+
+
+def _new_pace(now: datetime) -> dict[str, Any]:
+    """Columns of a batch whose items are sent from now on: the time before tells nothing of it."""
+    return {"pace_since": now, "pace_from": F("succeeded") + F("dead") + F("cancelled")}

@@ -233,11 +233,8 @@ def _times(
     if batch.mode == Mode.PROVIDER_BATCH and batch.ended:
         # Results come all at once after a long wait, so how many there are says nothing.
         return passed, None
-    waits = _waits(batch, now)
-    if not batch.ended:
-        expected = batch.estimate_seconds
-        return passed, None if expected is None else waits + expected
-    return passed, waits + passed / batch.ended * (batch.total - batch.ended)
+    left = batch.seconds_left(now)
+    return passed, None if left is None else _waits(batch, now) + left
 
 
 def _waits(batch: Batch, now: datetime) -> float:

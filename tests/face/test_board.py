@@ -226,8 +226,9 @@ def test_the_time_left_holds_the_pause_that_it_begins_with(
 ) -> None:
     now = timezone.now()
     time_machine.move_to(now, tick=False)
+    began = now - timedelta(seconds=30)
     make_batch(
-        "running", succeeded=30, waiting=10, started_at=now - timedelta(seconds=30),
+        "running", succeeded=30, waiting=10, started_at=began, pace_since=began,
         waits_for="provider_pause", waits_until=now + timedelta(seconds=40),
     )  # fmt: skip
     assert "~50 s left" in columns(page)["running"][1]

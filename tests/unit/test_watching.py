@@ -16,8 +16,9 @@ def test_whatever_a_batch_waits_for_has_words():
 def test_no_rate_is_told_of_a_batch_whose_results_come_all_at_once():
     started = timezone.now() - timedelta(hours=1)
     batch = Batch(
-        state="running", started_at=started, succeeded=10, total=100, mode="provider_batch"
-    )
+        state="running", started_at=started, pace_since=started, succeeded=10, total=100,
+        mode="provider_batch",
+    )  # fmt: skip
     assert _time_left(batch) == "3600 s so far"
     batch.mode = "cached"
     assert _time_left(batch) == "3600 s so far, ~32400 s left"
