@@ -146,8 +146,8 @@ def _batch(
         public_id=new_public_id(), seed=new_seed(), name=name, version=version, owner=owner,
         state=state, mode=mode, total=total, cursor=ended,
         succeeded=ended // 20 * 19, dead=ended // 20,
-        created_at=at, started_at=started, cost=dollars(COST * ended), estimate_expected=1,
-        estimate_worst=2,
+        created_at=at, started_at=started, pace_since=started,
+        cost=dollars(COST * ended), estimate_expected=1, estimate_worst=2,
         finished_at=at if state not in {"draft", "queued", "running"} else None,
         decided_at=at if state in {"released", "rejected"} else None,
     )  # fmt: skip
