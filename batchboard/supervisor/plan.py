@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from urllib.error import URLError
+from urllib.parse import urlsplit
 
 import redis
 from django.conf import settings
@@ -32,12 +33,16 @@ class PortTaken(Exception):
     """The port for the web server is in use."""
 
 
+class BrokerAway(Exception):
+    """The Redis at REDIS_URL does not answer."""
+
+
 class NotSimulated(Exception):
     """The options of the simulator cannot be used."""
 
 
 def make_plan(data: Path, port: int) -> Plan:
-    """Plan the children. Raises PortTaken and NotSimulated."""
+    """Plan the children. Raises PortTaken, BrokerAway and NotSimulated."""
     if not _is_free(port):
         raise PortTaken(
             f"Port {port} is in use by another program. Set another one: PORT={port + 1} make run"
@@ -48,6 +53,13 @@ def make_plan(data: Path, port: int) -> Plan:
     children = []
     if "REDIS_URL" not in environment:
         children.append(_valkey(data, environment, logs))
+    elif not broker_answers():
+        at = urlsplit(settings.REDIS_URL)  # without its password
+        where = f"{at.hostname}:{at.port or 6379}" if at.hostname else at.path
+        raise BrokerAway(
+            f"The Redis at {where} does not answer. Start it, correct REDIS_URL, or leave that out:"
+            " then a broker is started here."
+        )
     simulated = not settings.ANTHROPIC_API_KEY and not os.environ.get("ANTHROPIC_BASE_URL")
     provider_url = os.environ.get("ANTHROPIC_BASE_URL")
     if simulated:

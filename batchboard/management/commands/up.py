@@ -8,7 +8,7 @@ from django.core.management.base import BaseCommand, CommandError
 from django.db import OperationalError
 
 from batchboard.cli.refusals import BAD_INPUT, database_away, refuse_bad_settings
-from batchboard.supervisor.plan import NotSimulated, PortTaken
+from batchboard.supervisor.plan import BrokerAway, NotSimulated, PortTaken
 from batchboard.supervisor.supervisor import AlreadyRunning, Supervisor
 
 
@@ -20,7 +20,7 @@ class Command(BaseCommand):
         refuse_bad_settings()
         try:
             Supervisor(settings.DATA_DIR, int(os.environ.get("PORT", "8000"))).run()
-        except (AlreadyRunning, PortTaken) as error:
+        except (AlreadyRunning, BrokerAway, PortTaken) as error:
             raise CommandError(str(error)) from error
         except NotSimulated as error:
             raise CommandError(str(error), returncode=BAD_INPUT) from error
