@@ -26,6 +26,9 @@ class Call:
     number: int
     worker: int
     batch: int
+    public_id: str
+    """The batch's, as people know it."""
+
     version: int
     model: str
     mode: str

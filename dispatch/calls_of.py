@@ -29,6 +29,7 @@ def _call_of(attempts: list[Attempt]) -> Call:
         number=first.call,
         worker=first.worker_id,
         batch=first.batch_id,
+        public_id=first.batch.public_id,
         version=first.batch.version_id,
         model=first.model,
         mode=first.mode,

@@ -208,6 +208,7 @@ class _Round:
             number=0,
             worker=max(self.targets, key=lambda target: target.room).worker,
             batch=row.id,
+            public_id=row.public_id,
             version=work.id,
             model=work.model,
             mode=row.mode,

@@ -319,9 +319,9 @@ def _log(part: Ended) -> None:
         return
     call, reply, usage = part.finished.call, part.finished.reply, part.usage
     log.info(
-        "attempt=%s item=%s batch=%s model=%s mode=%s outcome=%s next=%s status=%s request=%s "
+        "attempt=%s batch=%s item=%r model=%s mode=%s outcome=%s next=%s status=%s request=%s "
         "latency_ms=%s input=%s output=%s cache_write=%s cache_read=%s cost_usd=%s problem=%r",
-        part.part.attempt, part.part.item, part.batch, call.model, call.mode,
+        part.part.attempt, call.public_id, part.part.key[:60], call.model, call.mode,
         part.reply.outcome.value, part.decision.action.value, reply.status,
         reply.request_id or None, part.latency_ms, usage and usage.input, usage and usage.output,
         usage and usage.cache_write, usage and usage.cache_read,

@@ -51,6 +51,7 @@ def _finished(row: Submission, attempt: Attempt, reply: Reply) -> Finished:
         number=attempt.call,
         worker=0,
         batch=row.batch_id,
+        public_id=row.batch.public_id,
         version=row.batch.version_id,
         model=attempt.model,
         mode=attempt.mode,

@@ -48,6 +48,21 @@ def everything():
     ] + [list(Attempt.objects.values("batch").values("batch__cost", "batch__succeeded"))]
 
 
+def test_a_line_is_logged_for_each_attempt_with_the_same_fields_however_it_ended(worker, caplog):
+    caplog.set_level("INFO", "dispatch.attempt")
+    batch = queued(2)
+    ok, refused = admit(worker).calls
+    settle(worker, [ok])
+    settle(worker, [refused], Outcome.REFUSED)
+    lines = [record.getMessage() for record in caplog.records]
+    fields = [[word.split("=")[0] for word in line.split() if "=" in word] for line in lines]
+    assert len(lines) == 2
+    assert fields[0] == fields[1]
+    for line, call, outcome in zip(lines, (ok, refused), ("ok", "refused"), strict=True):
+        assert f"batch={batch.public_id} item='{call.parts[0].key}' " in line
+        assert f"outcome={outcome} " in line
+
+
 def test_a_result_is_written_with_what_it_took(worker):
     batch = queued(2)
     usage = Usage(input=100, output=40, cache_write_5m=7, cache_write_1h=5, cache_read=9)

@@ -30,8 +30,9 @@ class Keeper(LeaseKeeper):
 
 def ready(prompt="Look at {{ text }}"):
     call = Call(
-        number=1, worker=1, batch=1, version=1, model="m", mode="single", max_tokens=9, timeout=60,
-        rates=None, reserved=0, expected_input=0, expected_output=0, parts=[Part(1, 1, "k0", 9)],
+        number=1, worker=1, batch=1, public_id="b_1", version=1, model="m", mode="single",
+        max_tokens=9, timeout=60, rates=None, reserved=0, expected_input=0, expected_output=0,
+        parts=[Part(1, 1, "k0", 9)],
     )  # fmt: skip
     work = VersionWork(1, "m", "", prompt, 9, None, None, 0)
     return call, work, [ItemWork("k0", {"text": "row"})], Framing()
