@@ -179,7 +179,7 @@ class TestAtOnce:
     @pytest.fixture
     def both_looked(self, monkeypatch: pytest.MonkeyPatch) -> None:
         """Each request goes on only after the other has seen a form that may be started."""
-        barrier, prepare = threading.Barrier(2, timeout=10), new_batch.prepare
+        barrier, prepare = threading.Barrier(2, timeout=1), new_batch.prepare
 
         def prepared(preparation: Preparation) -> object:
             with suppress(threading.BrokenBarrierError):
