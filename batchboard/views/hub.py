@@ -2,7 +2,7 @@
 
 Figures that changed where they stand are **patched**: painted once for everybody who sees the same,
 and sent along with the event, so that no browser has to ask. What moved, came or went is **named**:
-each browser then asks for its own fragment, twice a second at most.
+each browser then asks for its own fragment, once a second at most.
 
 One subscription to Redis, however many browsers watch, and only while one does. Redis only saves
 time here: what it loses, a browser hears of with the next tick.
@@ -25,9 +25,10 @@ log = logging.getLogger(__name__)
 PATCH_SECONDS = 0.2
 """How long changes are gathered before they are painted again."""
 
-FOLD_SECONDS = 0.75
+FOLD_SECONDS = 1.0
 """How long names are gathered before a browser hears of them: two requests in a second at most,
-even where one comes half a second late and the next does not."""
+however late one of them comes, and a quarter fewer to answer than every 0.75 s. Figures do not wait
+for it."""
 
 TICK_SECONDS = 10.0
 """How often a browser hears of everything it watches, whether or not anything was announced."""
