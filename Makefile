@@ -18,8 +18,8 @@ test: $(STAMP) ## the gate: format, lint, types, import rules, migrations, tests
 	BATCHBOARD_DATA_DIR=.data/check $(BIN)/python manage.py makemigrations --check --dry-run
 	$(BIN)/python -m pytest -n 2 -m "not processes"
 	$(BIN)/python -m tests.on_postgres -n 2 -m "not processes" tests/domain tests/engine
-	$(BIN)/python -m pytest -n 3 -m "processes and not timed" tests/acceptance
-	$(BIN)/python -m pytest -n 2 -m browser tests/browser
+	$(BIN)/python -m pytest -n 3 --dist worksteal -m "processes and not timed" tests/acceptance
+	$(BIN)/python -m pytest -n 2 --dist worksteal -m browser tests/browser
 	$(BIN)/python -m pytest -m "processes and timed" tests/acceptance
 
 accept: $(STAMP) ## every acceptance test at full size, on both kinds of servers (about an hour)
