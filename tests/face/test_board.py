@@ -55,9 +55,9 @@ def test_a_batch_stands_in_the_column_of_its_state(
         assert (batch.public_id in cards) == (name == column)
 
 
-def test_a_batch_that_moves_while_the_columns_are_read_has_one_card(
-    page: Client, make_batch: MakeBatch, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.fixture
+def starts_meanwhile(make_batch: MakeBatch, monkeypatch: pytest.MonkeyPatch) -> Batch:
+    """A batch that is queued when that column is read, and runs when the next one is."""
     batch = make_batch("queued", waiting=3)
     read = Column.batches
 
@@ -68,24 +68,21 @@ def test_a_batch_that_moves_while_the_columns_are_read_has_one_card(
         return found
 
     monkeypatch.setattr(Column, "batches", then_it_starts)
+    return batch
+
+
+def test_a_batch_that_moves_while_the_columns_are_read_has_one_card(
+    page: Client, starts_meanwhile: Batch
+) -> None:
+    batch = starts_meanwhile
     text = page.get("/").content.decode()
     assert text.count(f'id="card-{batch.public_id}"') == 1
     assert f'id="card-{batch.public_id}"' in columns(page)["running"][1]
 
 
 def test_a_column_counts_no_card_that_moved_on_while_it_was_read(
-    page: Client, make_batch: MakeBatch, monkeypatch: pytest.MonkeyPatch
+    page: Client, starts_meanwhile: Batch
 ) -> None:
-    make_batch("queued", waiting=3)
-    read = Column.batches
-
-    def then_it_starts(column: Column, *arguments: Any) -> list[Batch]:
-        found = read(column, *arguments)
-        if column.name == "queued":
-            Batch.objects.update(state="running", started_at=STARTED)
-        return found
-
-    monkeypatch.setattr(Column, "batches", then_it_starts)
     count, cards = columns(page)["queued"]
     assert count == 0
     assert "1 more" not in cards
